@@ -1,0 +1,5 @@
+"""``python -m sojourn``."""
+
+from sojourn.surfaces.cli import main
+
+main()

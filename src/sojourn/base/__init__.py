@@ -1,0 +1,35 @@
+"""Ports (clock, ids, files) and the values that every room shares."""
+
+from sojourn.base.clock import Clock, ManualClock, SystemClock
+from sojourn.base.errors import SojournError, UserMistake, WorkFailed
+from sojourn.base.ids import CountingIds, Ids, SystemIds
+from sojourn.base.quantity import parse_quantity
+from sojourn.base.values import (
+    ErrorKind,
+    Finish,
+    Item,
+    ItemStatus,
+    Section,
+    Tokens,
+    Usage,
+)
+
+__all__ = [
+    "Clock",
+    "CountingIds",
+    "ErrorKind",
+    "Finish",
+    "Ids",
+    "Item",
+    "ItemStatus",
+    "ManualClock",
+    "Section",
+    "SojournError",
+    "SystemClock",
+    "SystemIds",
+    "Tokens",
+    "Usage",
+    "UserMistake",
+    "WorkFailed",
+    "parse_quantity",
+]

@@ -1,0 +1,129 @@
+"""Where documents live (K-1) and how a checkpoint reads for people and grep (K-7, R-6)."""
+
+import os
+import re
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sojourn.base import Item, ItemStatus, Section, UserMistake, WorkFailed
+from sojourn.record import Checkpoint
+
+_SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+_RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
+"""Names that are devices on Windows."""
+
+
+def checkpoint_path(root: Path, session_id: str) -> Path:
+    """``sessions/<sid>/checkpoint.md`` under the memory root (K-1). UserMistake: the id is no plain name."""
+    return root / "sessions" / _plain(session_id, "session") / "checkpoint.md"
+
+
+def notes_path(root: Path, session_id: str) -> Path:
+    """``sessions/<sid>/notes.md`` (K-1)."""
+    return root / "sessions" / _plain(session_id, "session") / "notes.md"
+
+
+def progress_path(root: Path, session_id: str, task_id: str) -> Path:
+    """``sessions/<sid>/tasks/<tid>/progress.md`` (K-1)."""
+    return root / "sessions" / _plain(session_id, "session") / "tasks" / _plain(task_id, "task") / "progress.md"
+
+
+def project_memory_path(root: Path, project_id: str) -> Path:
+    """``projects/<pid>/MEMORY.md`` (K-1)."""
+    return root / "projects" / _plain(project_id, "project") / "MEMORY.md"
+
+
+def global_memory_path(root: Path) -> Path:
+    """``global/MEMORY.md`` (K-1)."""
+    return root / "global" / "MEMORY.md"
+
+
+def render_checkpoint(checkpoint: Checkpoint, title: str = "") -> str:
+    """The checkpoint as Markdown: mark and writer, its open items by section with id and sources, then what left.
+
+    A rendering only: the row is the truth (R-6). The same row gives the same text.
+    """
+    after, upto = checkpoint.range
+    lines = [f"# Checkpoint{f': {_line(title)}' if title else ''}", ""]
+    lines += [f"- id: {checkpoint.id}", f"- covers: messages up to m{checkpoint.covered_seq}"]
+    lines.append(f"- read: m{after + 1} to m{upto}")
+    lines.append(f"- writer: {checkpoint.writer}")
+    if checkpoint.created:
+        lines.append(f"- written: {datetime.fromtimestamp(checkpoint.created / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC")
+    if checkpoint.previous_id:
+        lines.append(f"- previous: {checkpoint.previous_id}")
+    for section in Section:
+        items = [item for item in checkpoint.items if item.section is section and item.status is ItemStatus.OPEN]
+        if items:
+            lines += ["", f"## {section.value}", "", *map(_item, items)]
+    left = [item for item in checkpoint.items if item.status is not ItemStatus.OPEN]
+    if left:
+        lines += ["", "## left", "", *(f"{_item(item)} - {item.section.value}, {item.status.value}" for item in left)]
+    if checkpoint.refused:
+        lines += ["", "## refused", "", *(f"- {_line(reason)}" for reason in checkpoint.refused)]
+    return "\n".join(lines) + "\n"
+
+
+def write_checkpoint_file(path: Path, text: str) -> None:
+    """Puts the text in place whole or not at all: temporary file, fsync, rename; mode 0400, folders it makes 0700 (K-7).
+
+    A file that stands there, read-only or a link, is replaced. Raises WorkFailed; then the old file is as it was.
+    """
+    try:
+        _make_folders(path.parent)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).chmod(0o400)
+            if os.name == "nt" and path.exists():
+                path.chmod(0o600)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise WorkFailed(
+            f"the checkpoint file {path} could not be written: {error.strerror or error}",
+            next_step="The checkpoint itself is stored; free the path (space, rights) and it is written at the next one.",
+        ) from error
+
+
+def _plain(name: str, kind: str) -> str:
+    if not _SAFE.fullmatch(name) or _RESERVED.fullmatch(name) or name.endswith("."):
+        raise UserMistake(
+            f"{kind} id {name!r} cannot be part of a path",
+            next_step="Ids have letters, digits, '_', '-' and '.', begin with neither of the last two, at most 128 of them.",
+        )
+    return name
+
+
+def _item(item: Item) -> str:
+    sources = f" ({', '.join(f'm{seq}' for seq in item.sources)})" if item.sources else ""
+    return f"- [{item.id}] {_line(item.text)}{sources}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _make_folders(folder: Path) -> None:
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    for one in reversed(missing):
+        one.mkdir(mode=0o700, exist_ok=True)
+        one.chmod(0o700)
+
+
+def _sync_folder(folder: Path) -> None:
+    """The rename itself survives a crash only when the folder is on disk too."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,80 @@
+"""The extractive writer's reading: items from the record, without a model (K-10)."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sojourn.base import Item, ItemStatus, Section
+from sojourn.checkpoint.extract.choose import choose
+from sojourn.checkpoint.extract.commands import resources
+from sojourn.checkpoint.extract.decisions import decisions
+from sojourn.checkpoint.extract.directives import directives
+from sojourn.checkpoint.extract.errors import errors
+from sojourn.checkpoint.extract.evidence import answers, gather
+from sojourn.checkpoint.extract.files import files
+from sojourn.checkpoint.extract.found import Found
+from sojourn.checkpoint.extract.frontier import frontier, next_step
+from sojourn.checkpoint.extract.intents import Requests, requests
+from sojourn.checkpoint.extract.knowledge import knowledge
+from sojourn.checkpoint.extract.notes import notes
+from sojourn.checkpoint.redact import redact
+from sojourn.checkpoint.writer import WriterInput
+from sojourn.window.schema import budgets
+
+__all__ = ["extract"]
+
+_CHARACTERS_A_TOKEN = 4
+_STATES = ("done: ", "under way: ", "remaining: ")
+
+
+def extract(run: WriterInput) -> tuple[Item, ...]:
+    """The whole new list of items: open ones in schema order within K-2's budgets, then those that left with their status.
+
+    Deterministic, no model, under 200 ms for 200,000 tokens of messages. Items carry the seqs they rest on; present items
+    that still hold stay byte for byte.
+    """
+    evidence = gather(run.messages)
+    asked = requests(run.messages, evidence)
+    closing = frozenset(message.seq for message in run.messages if answers(message))
+    idle = bool(closing) and not asked.open
+    plan, whole = frontier(evidence)
+    step = next_step(evidence, plan, idle)
+    found: list[Found] = [*asked.open, *([step] if step else []), *plan, *directives(evidence, run.items), *files(evidence)]
+    found += [*notes(evidence), *errors(evidence), *resources(evidence), *decisions(evidence, closing)]
+    room = budgets(run.trigger)
+
+    def learn(present: Sequence[Item], shown: Sequence[str]) -> tuple[list[Found], dict[str, float]]:
+        lines, values = knowledge(evidence, present, shown, sum(room.values()) * _CHARACTERS_A_TOKEN)
+        return _cleaned(lines), values
+
+    return choose(
+        run.items, _cleaned(found), learn, closed=_closed(run.items, asked, idle, whole), room=room, mark=run.range[1]
+    )
+
+
+def _closed(present: tuple[Item, ...], asked: Requests, idle: bool, replanned: bool) -> dict[str, ItemStatus]:
+    """Requests that were answered since they were written down, the next step of work that is finished, and the steps of a
+    plan that a new one replaces."""
+    closed: dict[str, ItemStatus] = {}
+    for item in present:
+        match item.section:
+            case Section.INTENT if item.sources:
+                seq = item.sources[0]
+                if seq in asked.answered or (seq < asked.reached and all(seq not in one.sources for one in asked.open)):
+                    closed[item.id] = ItemStatus.DONE
+            case Section.NEXT if idle:
+                closed[item.id] = ItemStatus.DONE
+            case Section.FRONTIER if replanned and item.text.startswith(_STATES):
+                closed[item.id] = ItemStatus.SUPERSEDED
+            case _:
+                pass
+    return closed
+
+
+def _cleaned(found: list[Found]) -> list[Found]:
+    """Redacted once more: a line may have been put together from pieces."""
+    found = [one for one in found if one.text.strip()]
+    whole = "\n".join(one.text for one in found)
+    if redact(whole) == whole:
+        return found
+    return [msgspec.structs.replace(one, text=redact(one.text)) for one in found]

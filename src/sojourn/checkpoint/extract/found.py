@@ -1,0 +1,62 @@
+"""One thing found in the record, before the budget decides: it becomes an item (K-2)."""
+
+import hashlib
+import re
+
+import msgspec
+
+from sojourn.base import Item, Section
+
+_PATH = re.compile(r"`([^`]+)`")
+_STATE = re.compile(r"(?:done|under way|remaining): ")
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A candidate for a section."""
+
+    section: Section
+    text: str
+    sources: tuple[int, ...]
+    weight: float = 1.0
+    group: str = ""
+    """Members of one group stay or leave together (a rule and its correction)."""
+
+
+def item_id(section: Section, text: str) -> str:
+    """The same id for the same section and text, in every run: ``kn-3f9a01c2``."""
+    digest = hashlib.sha256((section.value + "\n" + text).encode(errors="surrogatepass")).hexdigest()
+    return f"{section.value[:2]}-{digest[:8]}"
+
+
+def subject(section: Section, text: str) -> str:
+    """What a line is about: a newer line about the same subject supersedes an older one.
+
+    The file of a files line, the state a resources line tells, the step of a frontier line, the request of an intent; the text
+    itself where a section has no such thing.
+    """
+    match section:
+        case Section.FILES:
+            found = _PATH.match(text)
+            return found[1] if found else text
+        case Section.RESOURCES | Section.INTENT:
+            return text.split(": ", 1)[0]
+        case Section.FRONTIER:
+            return _STATE.sub("", text, count=1)
+        case Section.ERRORS:
+            return text.split(" -> ", 1)[0]
+        case Section.NEXT:
+            return "next"
+        case _:
+            return text
+
+
+def as_item(found: Found, written_seq: int) -> Item:
+    """The item of a candidate."""
+    return Item(
+        id=item_id(found.section, found.text),
+        section=found.section,
+        text=found.text,
+        sources=found.sources,
+        written_seq=written_seq,
+        weight=round(found.weight, 3),
+    )

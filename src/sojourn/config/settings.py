@@ -1,0 +1,81 @@
+"""Every setting, typed, with its default, its range and its meaning (S-9). Docs and ``--help`` are made from this."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Amount = int | float | str
+"""Tokens: ``64000``, ``"64K"``, ``"1.5M"``; where said, a percentage such as ``"40%"``."""
+
+Policy = Literal["full", "balanced", "economy"]
+
+
+class Compaction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a window is left."""
+
+    auto: Annotated[
+        bool,
+        Meta(
+            description="Open a new window when the level reaches the trigger; off: only on a provider's overflow or by hand."
+        ),
+    ] = True
+    max_context: Annotated[
+        Amount | dict[str, Amount] | None,
+        Meta(
+            description='Use at most this much of the model\'s window: a number, "100K", "40%",'
+            " or a table from provider/model patterns."
+        ),
+    ] = None
+    trigger_ratio: Annotated[float, Meta(ge=0.3, le=0.99, description="Trigger line as a share of the effective window.")] = 0.9
+    policy: Annotated[
+        Policy, Meta(description="full: leave a window at the trigger; economy: where a step is cheapest; balanced: between.")
+    ] = "full"
+
+
+class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the checkpoint is kept fresh."""
+
+    enabled: Annotated[bool, Meta(description="Write checkpoints and rebuild from them; off: compaction instead.")] = True
+    thresholds: Annotated[
+        tuple[Amount, ...] | None,
+        Meta(description="Tiers at which a writer starts, tokens or percentages of the trigger; replaces the built-in list."),
+    ] = None
+    reserved: Annotated[
+        Amount | None, Meta(description="Tiers stay this far below the trigger; default min(13000, trigger / 8).")
+    ] = None
+    push_caps: Annotated[dict[str, Amount], Meta(description="Caps in tokens for sections of the opening, by name.")] = {}
+
+
+class Rebuild(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a window opens with."""
+
+    recent_user: Annotated[Amount, Meta(description="Tokens for the user's own words, newest first; 0 = none.")] = 16_000
+    recent_user_per_msg: Annotated[
+        Amount, Meta(description="Tokens for one of the user's messages before it is cut in the middle.")
+    ] = 2_000
+    working_set: Annotated[bool, Meta(description="Carry an outline of the files in use.")] = True
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    disable_write: Annotated[bool, Meta(description="Write no memory and no checkpoint; reading goes on.")] = False
+
+
+class Instructions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rule files (P-5)."""
+
+    names: Annotated[tuple[str, ...], Meta(description="File names that are read at every level.")] = ("AGENTS.md",)
+    claude_md: Annotated[
+        Literal["off", "fallback", "also"], Meta(description="CLAUDE.md: never, where there is no file of ours, or always.")
+    ] = "fallback"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole configuration: ``config.toml`` has these tables."""
+
+    compaction: Compaction = Compaction()
+    checkpoint: CheckpointSettings = CheckpointSettings()
+    rebuild: Rebuild = Rebuild()
+    memory: Memory = Memory()
+    instructions: Instructions = Instructions()
+    language: Annotated[Literal["auto", "en", "zh"], Meta(description="Language of texts for people.")] = "auto"

@@ -1,0 +1,14 @@
+"""The controller of one session and the public API: observe, project, recover."""
+
+from sojourn.engine.session import Engine
+from sojourn.engine.types import (
+    Context,
+    EngineEvent,
+    Projected,
+    Rebuilt,
+    Undone,
+    WindowSummary,
+    summarise,
+)
+
+__all__ = ["Context", "Engine", "EngineEvent", "Projected", "Rebuilt", "Undone", "WindowSummary", "summarise"]

@@ -1,0 +1,130 @@
+"""Starting writers, in the background where a model writes, and what becomes of a run (C-7, C-17, K-8, K-9)."""
+
+import asyncio
+from typing import Literal
+
+import msgspec
+
+from sojourn.checkpoint import WriterFailed
+from sojourn.cycle import Fire, recovery_gate
+from sojourn.engine.state import State
+from sojourn.engine.writing import Run, carry_out, extractive, mark_dirty, take_slot
+from sojourn.record import Checkpoint, ConsumeTiers
+from sojourn.window import watermark
+
+Came = Literal["written", "write_failed", "wait_expired"]
+"""What came of a rung of the ladder that writes or waits (C-9)."""
+
+
+async def fire(state: State, at: Fire) -> None:
+    """Starts a writer for the tiers crossed; they are consumed when it has really started (C-7).
+
+    Extraction takes less than a fifth of a second and is awaited; a model writes in the background.
+    """
+    run = await _begin(state, state.ports.writer.name, at.tiers)
+    if run is None:
+        return
+    state.writing = asyncio.create_task(_settle(state, run, state.ports.writer.name, at))
+    if state.ports.writer.name == "extractive":
+        await asyncio.shield(state.writing)
+
+
+async def note_dirty(state: State) -> None:
+    """A tier was crossed while a writer runs: the tiers are looked at once more when it has settled (K-9)."""
+    if state.lease is not None and await mark_dirty(state.ports.store, state.session.id, state.lease):
+        state.emit("writer_dirty")
+
+
+async def write_now(state: State, name: str) -> Checkpoint | WriterFailed | None:
+    """One run up to K-5's mark, awaited; None = nothing new to write, or a writer runs already."""
+    run = await _begin(state, name, ())
+    return None if run is None else await _settle(state, run, name, None)
+
+
+async def write_or_wait(state: State, wait: int) -> Came:
+    """The ladder's second rung: the running writer, or one started on the spot, waited for at most ``wait`` milliseconds.
+
+    Giving up does not cancel it.
+    """
+    if state.writing is None or state.writing.done():
+        run = await _begin(state, state.ports.writer.name, ())
+        if run is None:
+            return "write_failed"
+        state.writing = asyncio.create_task(_settle(state, run, state.ports.writer.name, None))
+    state.emit("notice", key="waiting_for_writer", milliseconds=wait)
+    done, _ = await asyncio.wait({state.writing}, timeout=wait / 1_000)
+    if not done:
+        return "wait_expired"
+    return "written" if isinstance(state.writing.result(), Checkpoint) else "write_failed"
+
+
+async def drain(state: State, wait: int) -> bool:
+    """Waits at most ``wait`` milliseconds for a running writer when the session ends; whether none is left (C-17).
+
+    One that is still running is cancelled: everything stays as it was, the next process finds its tiers uncovered.
+    """
+    if state.writing is None or state.writing.done():
+        return True
+    if wait > 0:
+        state.emit("notice", key="waiting_for_writer", milliseconds=wait)
+        done, _ = await asyncio.wait({state.writing}, timeout=wait / 1_000)
+        if done:
+            return True
+    state.writing.cancel()
+    await asyncio.wait({state.writing})
+    return False
+
+
+async def _begin(state: State, name: str, tiers: tuple[int, ...]) -> Run | None:
+    """Takes the slot for a run up to K-5's mark and consumes the tiers; None where there is nothing new, or no slot."""
+    ports, session_id = state.ports, state.session.id
+    if state.lease is None:
+        return None
+    previous = await ports.store.newest_checkpoint(session_id)
+    known = previous.covered_seq if previous else 0
+    trigger = state.lines().full_trigger
+    mark = watermark(state.view.sent, trigger, max(known, state.view.window.covered_seq))
+    if mark is None or mark <= known:
+        return None
+    slot = await take_slot(ports.store, session_id, state.lease, mark=mark, now=ports.clock.now())
+    if slot is None:
+        state.emit("writer_dirty")
+        return None
+    if tiers:
+        await _consume(state, tiers, None)
+    state.emit("checkpoint_started", mark=mark, writer=name)
+    return Run(
+        store=ports.store,
+        session_id=session_id,
+        lease=state.lease,
+        generation=slot.generation,
+        undo_revision=len(await ports.store.undos(session_id)),
+        previous=previous,
+        mark=mark,
+        trigger=trigger,
+        clock=ports.clock,
+        ids=ports.ids,
+        documents=ports.documents,
+    )
+
+
+async def _settle(state: State, run: Run, name: str, at: Fire | None) -> Checkpoint | WriterFailed:
+    """Runs the writer and tells what came of it; a retryable failure of the last tier arms the recovery gate (C-7)."""
+    window_id = state.view.window.id
+    done = await carry_out(run, state.ports.writer if name == state.ports.writer.name else extractive())
+    if isinstance(done, Checkpoint):
+        state.emit("checkpoint_written", checkpoint=done)
+        return done
+    state.emit("checkpoint_failed", reason=done.reason, failure=done.kind)
+    if at is not None and at.last and done.kind == "retryable" and state.view.window.id == window_id:
+        gate = recovery_gate(at.level, state.lines(), reserved=state.ports.settings.checkpoint.reserved)
+        if gate is not None:
+            await _consume(state, (), gate)
+    return done
+
+
+async def _consume(state: State, tiers: tuple[int, ...], gate: int | None) -> None:
+    window = state.view.window
+    await state.commit(ConsumeTiers(window.id, tiers, gate))
+    consumed = tuple(sorted({*window.tiers, *tiers}))
+    state.view.window = msgspec.structs.replace(window, tiers=consumed, gate=gate)

@@ -1,0 +1,58 @@
+"""Taking text in: counted once, and nothing so large that one result fills a window (R-8, Y-5's cap)."""
+
+from typing import Any
+
+import msgspec
+
+from sojourn.meter import count_message, count_part, estimate_text, fit_ends, total
+from sojourn.record import File, Message, Part, ResultPart, Store, Text, ToolCall
+
+_ROW_BYTES = 32 * 1024  # R-8: a larger payload lies beside the database
+
+
+def result_cap(trigger: int) -> int:
+    """Tokens of one tool result that stand in view: ``min(16,000, 0.15 * trigger)`` (Y-5)."""
+    return min(16_000, trigger * 15 // 100)
+
+
+async def take_in(message: Message, store: Store, cap: int) -> Message:
+    """The message as it is stored: large results moved to blobs with an excerpt in their place, tokens counted."""
+    parts = [await take_in_part(part, store, cap) for part in message.parts]
+    return count_message(msgspec.structs.replace(message, parts=tuple(parts)))
+
+
+async def take_in_part(part: Part, store: Store, cap: int) -> Part:
+    """One part, counted; a call's results each under the cap."""
+    if not isinstance(part, ToolCall):
+        return count_part(part)
+    results = [await _take_in_result(result, store, cap) for result in part.result]
+    return count_part(msgspec.structs.replace(part, result=tuple(results)))
+
+
+async def _take_in_result(result: ResultPart, store: Store, cap: int) -> ResultPart:
+    if not isinstance(result, Text):
+        return result
+    tokens = result.tokens or estimate_text(result.text)
+    if len(result.text) <= _ROW_BYTES // 4 and total(tokens) <= cap:
+        return msgspec.structs.replace(result, tokens=tokens)
+    data = result.text.encode("utf-8", "surrogatepass")
+    if len(data) <= _ROW_BYTES and total(tokens) <= cap:
+        return msgspec.structs.replace(result, tokens=tokens)
+    blob = await store.put_blob(data)
+    excerpt = result.text if total(tokens) <= cap else fit_ends(result.text, cap, omission=omission_line(blob))
+    return File(
+        blob=blob,
+        media_type="text/plain; charset=utf-8",
+        size=len(data),
+        excerpt=excerpt,
+        tokens=tokens if excerpt is result.text else estimate_text(excerpt),
+    )
+
+
+def omission_line(blob: str) -> Any:
+    """The line that stands where the middle of a long result was left out."""
+
+    def line(left_out: int) -> str:
+        return f"[... about {left_out:,} tokens left out here; the whole result is kept in the record: blob {blob[:12]} ...]"
+
+    return line

@@ -1,0 +1,70 @@
+"""Coming to a session: the row, the lease, the prefix that is in force (R-1, R-11, P-7)."""
+
+import os
+import secrets
+import socket
+
+import msgspec
+
+from sojourn.base import Clock, UserMistake
+from sojourn.engine.state import Ports, State
+from sojourn.record import ForkOf, Held, Lease, Session, SetSlot, Slot, Store
+
+LEASE = 20_000
+"""Milliseconds; renewed every quarter."""
+
+
+async def find_or_create(ports: Ports, session_id: str | None, session: Session | None) -> Session:
+    """The stored session, or a new one with the fields of ``session``. Raises UserMistake for an unknown id."""
+    if session_id is not None:
+        found = await ports.store.session(session_id)
+        if found is None:
+            raise UserMistake(f"there is no session {session_id}", next_step="sojourn sessions lists them.")
+        return found
+    fresh = session or Session(id="")
+    now = ports.clock.now()
+    return await ports.store.create(
+        msgspec.structs.replace(fresh, id=fresh.id or ports.ids.new("ses"), created=fresh.created or now, updated=now)
+    )
+
+
+async def fork(ports: Ports, session_id: str) -> Session:
+    """A new session that begins with the present view of another; nothing is copied (R-4)."""
+    parent = await find_or_create(ports, session_id, None)
+    window = await ports.store.newest_window(session_id)
+    inherited = Session(
+        id="",
+        project_id=parent.project_id,
+        title=parent.title,
+        model=parent.model,
+        agent=parent.agent,
+        mode=parent.mode,
+        cwd=parent.cwd,
+        fork_of=ForkOf(session_id, window.id if window else None, parent.head),
+    )
+    return await find_or_create(ports, None, inherited)
+
+
+async def take_lease(store: Store, session: Session, clock: Clock) -> Lease:
+    """The lease. Raises UserMistake that says who holds it, since when, and the choices."""
+    owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+    lease = await store.acquire(session.id, owner, LEASE)
+    if isinstance(lease, Held):
+        host, pid, *_ = lease.owner.split(":")
+        raise UserMistake(
+            f"session {session.id} is run by process {pid} on {host} (since {_ago(lease.since, clock)})",
+            next_step=f"Open it read-only, fork it (sojourn fork {session.id}), or wait until that process ends.",
+        )
+    return lease
+
+
+def _ago(since: int, clock: Clock) -> str:
+    seconds = max(0, clock.now() - since) // 1000
+    return f"{seconds} s ago" if seconds < 120 else f"{seconds // 60} min ago"
+
+
+async def free_slot(state: State) -> None:
+    """A lease just won: a writer that ran under the old one is gone (K-9)."""
+    slot = await state.ports.store.slot(state.session.id)
+    if slot.running:
+        await state.commit(SetSlot(Slot(running=False, generation=slot.generation + 1, dirty=True)))

@@ -1,0 +1,455 @@
+"""The controller of one session, and the public API for hosts with their own loop: observe, project, recover (S-8)."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from sojourn.base import Clock, ErrorKind, Finish, Ids, SystemClock, SystemIds, Usage, WorkFailed
+from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
+from sojourn.config import Settings
+from sojourn.cycle import Situation, check_window, decide, may_recover
+from sojourn.engine.firing import drain, fire, note_dirty, write_now
+from sojourn.engine.intake import result_cap, take_in, take_in_part
+from sojourn.engine.joining import LEASE, find_or_create, fork, free_slot, take_lease
+from sojourn.engine.pinning import pin_text, unpin
+from sojourn.engine.requests import Requests
+from sojourn.engine.state import Ports, State, prefix_tokens
+from sojourn.engine.switching import compact, largest_parts, open_first, switch
+from sojourn.engine.types import Context, OnEvent, Projected, Rebuilt, Undone, summarise
+from sojourn.engine.undoing import redo, undo
+from sojourn.engine.view import tokens_of
+from sojourn.meter import Level, breakdown, learn, total
+from sojourn.record import (
+    AddMessage,
+    AddTrims,
+    Change,
+    Checkpoint,
+    Hit,
+    Lease,
+    Message,
+    Part,
+    PinRow,
+    PrefixSnapshot,
+    Session,
+    SetSession,
+    SettlePart,
+    Store,
+    TakeInbox,
+    Text,
+)
+from sojourn.record.sqlite import SqliteStore
+from sojourn.window import OpeningSection, OpenTask, trim_tail
+from sojourn.wire import ModelError, Traits
+
+_CUT_MARGIN = 50
+"""Tokens."""
+_SMALLER: dict[str, tuple[float, ...]] = {"ladder": (1.0, 0.6, 0.35), "smaller": (0.35,), "extract": (0.2,)}
+"""Budgets of an opening after a provider's refusal, by C-10's ways."""
+_RENEW_SECONDS = LEASE / 4_000
+_TITLE = 80
+
+
+class Engine:
+    """One session: tell it what happens, ask it what to send.
+
+    ``observe`` takes in messages, ``project`` gives the next request (opening a new window first where one is due),
+    ``observe_usage`` and ``recover`` take in what the provider answered. Nothing that was observed is ever changed.
+    Not safe for use from several tasks at once; one session has one runner (R-11).
+    """
+
+    def __init__(self, state: State, *, owns_store: bool) -> None:
+        """Use ``Engine.open``."""
+        self._state = state
+        self._owns_store = owns_store
+        self._requests = Requests(state)
+        self._refused: set[tuple[str, int, int]] = set()
+        self._renewing: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(  # noqa: PLR0913 (keyword-only ports of a host, each optional)
+        cls,
+        *,
+        store: Store | None = None,
+        session_id: str | None = None,
+        session: Session | None = None,
+        traits: Traits | None = None,
+        settings: Settings | None = None,
+        prefix: PrefixSnapshot | None = None,
+        fixed: int | None = None,
+        writer: Writer | None = None,
+        sections: Sequence[OpeningSection] = (),
+        task: OpenTask | None = None,
+        documents: Path | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        on_event: OnEvent | None = None,
+        read_only: bool = False,
+    ) -> "Engine":
+        """Opens a session: the stored ``session_id``, or a new one (``session`` gives its fields).
+
+        Without a ``store`` everything lives in memory. ``prefix`` is frozen with the session; ``fixed`` (tokens) stands
+        for it where the host keeps its own system prompt and tools. ``read_only`` takes no lease: it can look, not
+        write. Raises UserMistake for an unknown id, a window too small, or a session that another process runs.
+        """
+        clock = clock or SystemClock()
+        ids = ids or SystemIds(clock)
+        opened = store or await SqliteStore.open(None, clock=clock)
+        ports = Ports(
+            store=opened,
+            clock=clock,
+            ids=ids,
+            settings=settings or Settings(),
+            writer=writer or ExtractiveWriter(),
+            documents=documents,
+            on_event=on_event,
+        )
+        found = await find_or_create(ports, session_id, session)
+        state = State(ports, found, traits or Traits())
+        state.sections, state.task = tuple(sections), task
+        await state.restore_prefix(prefix, {"prose": fixed} if fixed is not None else prefix_tokens(prefix))
+        check_window(state.limit()[0], state.fixed_tokens())
+        if not read_only:
+            state.lease = await take_lease(opened, found, clock)
+        engine = cls(state, owns_store=store is None)
+        await state.load()
+        if state.lease is not None:
+            await free_slot(state)
+            if store is not None:
+                engine._renewing = asyncio.create_task(engine._renew())
+        return engine
+
+    async def __aenter__(self) -> "Engine":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self, *, wait: int = 30_000) -> bool:
+        """Ends the session's run: waits at most ``wait`` milliseconds for a running writer, gives the lease back.
+
+        Answers whether no writer was left behind (C-17). A store that ``open`` made is closed with it.
+        """
+        drained = await drain(self._state, wait)
+        if self._renewing is not None:
+            self._renewing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._renewing
+        if self._state.lease is not None:
+            await self._state.ports.store.release(self._state.lease)
+        if self._owns_store:
+            await self._state.ports.store.close()
+        return drained
+
+    # --- what happened -------------------------------------------------------------------------------------------
+
+    @property
+    def session_id(self) -> str:
+        return self._state.session.id
+
+    @property
+    def head(self) -> int:
+        """The newest seq."""
+        return self._state.head
+
+    @property
+    def in_view(self) -> tuple[Message, ...]:
+        """The messages after the opening, as they are sent (cut ones cut)."""
+        return tuple(self._state.view.sent)
+
+    @property
+    def store(self) -> Store:
+        return self._state.ports.store
+
+    async def observe(self, *messages: Message, taking: tuple[str, ...] = ()) -> tuple[Message, ...]:
+        """Takes in messages in order; answers them as stored, with id, seq and counted tokens. Durable on return.
+
+        A result over the cap stands in view as head and tail, whole in the record (Y-5). A user message resets the
+        stop against loops (C-11): a person has decided to go on. ``taking``: inbox rows that these messages came from,
+        taken in the same commit.
+        """
+        state = self._state
+        cap = result_cap(state.lines().full_trigger)
+        taken = [await take_in(self._named(message), state.ports.store, cap) for message in messages]
+        if not taken:
+            return ()
+        changes: list[Change] = [AddMessage(message) for message in taken]
+        title = None if state.session.title else _title(taken)
+        if title:
+            changes.append(SetSession(title=title))
+        if taking:
+            changes.append(TakeInbox(taking))
+        done = await state.commit(*changes)
+        if title:
+            state.session = msgspec.structs.replace(state.session, title=title)
+        stored = tuple(
+            msgspec.structs.replace(message, seq=seq, session_id=self.session_id)
+            for message, seq in zip(taken, done.seqs, strict=True)
+        )
+        state.view.extend(m for m in stored if not (m.origin == "import" and m.source == "summary"))
+        if any(message.origin == "user" and message.role == "user" for message in stored):
+            state.window_steps.clear()
+        if any(message.role == "assistant" and message.finish is not None for message in stored):
+            state.recoveries = 0
+            self._refused.clear()
+        return stored
+
+    async def settle(self, message_id: str, index: int, part: Part) -> None:
+        """The part at ``index`` of an observed message is complete: a tool call with its result, or a new part.
+
+        Raises WorkFailed if it was settled before: completed parts never change (R-4).
+        """
+        state = self._state
+        taken = await take_in_part(part, state.ports.store, result_cap(state.lines().full_trigger))
+        await state.commit(SettlePart(message_id, index, taken))
+        message = await state.ports.store.message(self.session_id, message_id)
+        if message is not None:
+            state.view.replace(message)
+
+    async def observe_usage(self, usage: Usage, *, finish: Finish = Finish.STOP, price: float | None = None) -> None:
+        """What the provider reported for the newest projected request: anchors the level and teaches the ratio (M-2)."""
+        await self._requests.answered(usage, finish, price)
+
+    # --- what to send --------------------------------------------------------------------------------------------
+
+    async def project(self) -> Projected:
+        """The next request. Before it, in the order of C-6 to C-10: writers fire, a window opens, what came in is cut.
+
+        Raises WorkFailed for a clear stop (C-11): the text names what fills the window and what to do.
+        """
+        state = self._state
+        if state.lease is not None:
+            await self._take_inbox()
+        if state.view.window.number == 0:
+            await open_first(state)
+        for _ in range(4):
+            decision = decide(await self._situation())
+            if decision.dirty:
+                await note_dirty(state)
+            if decision.fire is not None:
+                await fire(state, decision.fire)
+            if decision.then in ("open", "compact"):
+                if (await switch(state, decision.reason)).outcome == "insert_failed":
+                    # W-10: nothing stands before what came in. It is cut if need be, else goes as it is.
+                    if state.level().tokens > state.lines().hard:
+                        await self._cut_incoming(state.lines().hard)
+                    break
+            elif decision.then == "cut_incoming":
+                await self._cut_incoming(state.lines().trigger)
+                break
+            elif decision.then == "recover":
+                await self._make_room()
+                break
+            else:
+                break
+        return self._requests.next()
+
+    async def recover(self, error: ModelError) -> Projected:
+        """The next request after the provider refused the last one (C-10). Raises WorkFailed when nothing is left to try,
+        and for errors that another request cannot cure (authentication, outage, rate limits)."""
+        state = self._state
+        if error.kind not in (ErrorKind.CONTEXT_OVERFLOW, ErrorKind.MALFORMED_REQUEST):
+            raise WorkFailed(f"the model's provider refused: {error} ({error.kind})") from error
+        self._refused.add(self._fingerprint())
+        if error.limit is not None and error.limit < state.traits.limit:
+            state.traits = msgspec.structs.replace(state.traits, limit=error.limit, limit_source="learned")
+            state.emit("limit_learned", limit=error.limit)
+        if error.used is not None:
+            state.calibration = learn(state.calibration, state.traits.name, state.view.estimate(), error.used)
+            state.view.refuse(error.used)
+        reason = "overflow" if error.kind is ErrorKind.CONTEXT_OVERFLOW else "malformed"
+        while True:
+            way = may_recover(state.recoveries)
+            state.recoveries += 1
+            if way == "stop":
+                raise WorkFailed(
+                    f"stopped: the provider refused {state.recoveries - 1} requests in a row. {largest_parts(state)}",
+                    next_step="Set compaction.max_context to the model's real window, or use a larger model.",
+                ) from error
+            await switch(state, reason, manual=True, shares=_SMALLER[way], extract_first=way == "extract")
+            self._requests.forget()
+            if self._fingerprint() not in self._refused:
+                return self._requests.next()
+
+    async def rebuild(self) -> Rebuilt:
+        """A new window now (C-13), by the same ladder. ``insert_failed`` = there was nothing to leave out."""
+        if self._state.view.window.number == 0:
+            await open_first(self._state)
+        return await switch(self._state, "manual", manual=True)
+
+    async def compact(self) -> Rebuilt:
+        """A compaction window now (W-14)."""
+        state = self._state
+        if state.view.window.number == 0:
+            await open_first(state)
+        before = state.level().tokens
+        window = await compact(state, "manual")
+        return Rebuilt(window.outcome if window else "insert_failed", window, before, state.level().tokens)
+
+    async def write_checkpoint(self) -> Checkpoint | WriterFailed | None:
+        """Runs the writer now, up to K-5's mark; None = nothing new past the last mark."""
+        return await write_now(self._state, self._state.ports.writer.name)
+
+    async def pin(self, text: str) -> PinRow:
+        """Text that must survive every window of this session (W-3 row 0). Raises UserMistake when it does not fit."""
+        return await pin_text(self._state, text)
+
+    async def unpin(self, pin_id: str) -> None:
+        """Takes a pin out of the windows to come. Raises UserMistake for an unknown one."""
+        await unpin(self._state, pin_id)
+
+    async def fork(self) -> Session:
+        """A new session that begins with this one's present view; nothing is copied (R-4)."""
+        return await fork(self._state.ports, self.session_id)
+
+    async def undo(self) -> Undone:
+        """Takes back the newest window or turn (W-12)."""
+        self._requests.forget()
+        return await undo(self._state)
+
+    async def redo(self) -> Undone:
+        """Takes back the newest undo, until the next message (R-4)."""
+        self._requests.forget()
+        return await redo(self._state)
+
+    def go_on(self) -> None:
+        """A person has seen a stop (C-11) and decided to go on."""
+        self._state.window_steps.clear()
+
+    def level(self) -> Level:
+        """What the next request will hold, as it stands (M-2); an estimate at load (report 37)."""
+        return self._state.level()
+
+    async def context(self) -> Context:
+        """What is in the window, by part (M-4)."""
+        state = self._state
+        level = state.level()
+        checkpoint = await state.ports.store.newest_checkpoint(self.session_id)
+        return Context(
+            session_id=self.session_id,
+            title=state.session.title,
+            model=state.traits.name,
+            level=level.tokens,
+            estimated=level.estimated,
+            lines=state.lines(),
+            limit_source=state.limit()[1],
+            categories=breakdown(self._requests.look(), level.tokens),
+            window=summarise(state.view.window),
+            head=state.head,
+            watermark=checkpoint.covered_seq if checkpoint else 0,
+        )
+
+    async def search(self, query: str, *, limit: int = 20) -> Sequence[Hit]:
+        """Where these words stand in the whole record of this session, whatever is in view (R-13)."""
+        return await self._state.ports.store.search(query, session_id=self.session_id, limit=limit)
+
+    async def read(self, after: int, upto: int) -> Sequence[Message]:
+        """Messages with seq in (after, upto], whole, from the record (R-13)."""
+        return await self._state.ports.store.messages(self.session_id, after=after, upto=upto)
+
+    # --- inside --------------------------------------------------------------------------------------------------
+
+    async def _situation(self) -> Situation:
+        state = self._state
+        settings = state.ports.settings
+        window = state.view.window
+        checkpoint = await state.ports.store.newest_checkpoint(self.session_id)
+        slot = await state.ports.store.slot(self.session_id)
+        recovered = state.view.recovered()
+        model, calibration = state.traits.name, state.calibration
+        level = (state.view.estimated_level(calibration, model) if recovered else state.level()).tokens
+        lines = state.lines()
+        crossed = any(tier <= level and tier not in window.tiers for tier in lines.tiers) or window.gate is not None
+        mark = max(checkpoint.covered_seq if checkpoint else 0, window.covered_seq)
+        return Situation(
+            level=level,
+            lines=lines,
+            recovered=recovered,
+            child=state.session.parent_id is not None,
+            consumed=window.tiers,
+            gate=window.gate,
+            since_mark=tokens_of(state.view.after(mark), calibration, model) if crossed else 0,
+            writer_running=slot.running,
+            checkpoints=settings.checkpoint.enabled and not settings.memory.disable_write and state.lease is not None,
+            auto=settings.compaction.auto,
+            window_undone=state.window_undone,
+            usable_checkpoint=checkpoint is not None and checkpoint.covered_seq > window.covered_seq,
+        )
+
+    async def _make_room(self) -> None:
+        """C-6: a window that has just opened is over hard already. What came in is cut, then C-10's steps, then a stop."""
+        state = self._state
+        for way in (None, "smaller", "extract"):
+            if way is not None:
+                await switch(state, "overflow", manual=True, shares=_SMALLER[way], extract_first=way == "extract")
+            if await self._cut_incoming(state.lines().hard):
+                return
+        raise WorkFailed(
+            f"stopped: the newest messages alone do not fit. {largest_parts(state)}",
+            next_step="Use a larger window, or send less at once: attach a file's path instead of its text.",
+        )
+
+    async def _take_inbox(self) -> None:
+        """Text that others sent while the session worked gets its seq at this safe point (R-9)."""
+        rows = await self._state.ports.store.inbox(self.session_id)
+        if rows:
+            messages = [
+                Message(id=f"msg_{row.id}", role="user", origin=row.origin, created=row.created, parts=(Text(row.text),))
+                for row in rows
+            ]
+            await self.observe(*messages, taking=tuple(row.id for row in rows))
+
+    def _fingerprint(self) -> tuple[str, int, int]:
+        """Tells requests of one session apart without serialising them: its window, its end, its size."""
+        state = self._state
+        return (state.view.window.id, state.head, total(state.view.estimate()))
+
+    async def _cut_incoming(self, line: int) -> bool:
+        """C-6: cuts what came in and was not sent yet, so that the level comes under the line. False: nothing to cut."""
+        state = self._state
+        unsent = state.view.after(state.sent_upto)
+        bare = [msgspec.structs.replace(message, parts=()) for message in unsent]
+        size, frames = (tokens_of(some, state.calibration, state.traits.name) for some in (unsent, bare))
+        # A cut counts texts, the level whole messages: a little more is cut than the level is over.
+        budget = max(0, size - frames - (state.level().tokens - line) - _CUT_MARGIN)
+        trims = tuple(trim_tail(unsent, budget, state.count))
+        if not trims:
+            return state.level().tokens <= state.lines().hard
+        await state.commit(AddTrims(state.view.window.id, trims))
+        window = await state.ports.store.window(state.view.window.id)
+        if window is None:
+            raise WorkFailed(f"window {state.view.window.id} cannot be read back", next_step="Run sojourn doctor.")
+        named = {trim.seq for trim in trims}
+        whole = [m for m in await state.ports.store.messages(self.session_id, after=min(named) - 1) if m.seq in named]
+        state.view.retrim(window, whole)
+        state.emit("incoming_cut", messages=sorted(named))
+        return state.level().tokens <= state.lines().hard
+
+    def _named(self, message: Message) -> Message:
+        ports = self._state.ports
+        return msgspec.structs.replace(
+            message, id=message.id or ports.ids.new("msg"), created=message.created or ports.clock.now()
+        )
+
+    async def _renew(self) -> None:
+        state = self._state
+        while isinstance(state.lease, Lease):
+            await asyncio.sleep(_RENEW_SECONDS)
+            renewed = await state.ports.store.renew(state.lease, LEASE)
+            if not isinstance(renewed, Lease):
+                return  # taken over: the next commit is refused and says so
+            state.lease = renewed
+
+
+def _title(messages: Sequence[Message]) -> str | None:
+    for message in messages:
+        if message.origin == "user" and message.role == "user":
+            for part in message.parts:
+                if isinstance(part, Text) and part.text.strip():
+                    return " ".join(part.text.split())[:_TITLE]
+    return None

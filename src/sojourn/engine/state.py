@@ -1,0 +1,215 @@
+"""What one running session holds in memory: its lease, its lines, its view. All of it can be read again from rows."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from sojourn.base import Clock, Ids, Tokens, WorkFailed
+from sojourn.checkpoint import Writer, WriterFailed
+from sojourn.config import Settings
+from sojourn.cycle import Lines, draw_lines, effective_limit, tiers_for
+from sojourn.engine.types import EngineEvent, EventKind, OnEvent
+from sojourn.engine.view import STEPS_MEASURED, View
+from sojourn.meter import Calibration, Level, calibrated, estimate_text, estimate_value, learn, message_tokens, total
+from sojourn.record import (
+    Change,
+    Checkpoint,
+    Committed,
+    Fence,
+    Fenced,
+    Lease,
+    Message,
+    PinRow,
+    PrefixSnapshot,
+    Session,
+    Store,
+    Window,
+)
+from sojourn.window import OpeningSection, OpenTask
+from sojourn.wire import Traits
+
+_READ_AHEAD = 200
+_CALLS_LEARNED = 5
+"""The newest calls of a window that teach the ratio again when a session is opened (M-2)."""
+
+
+class Ports(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session needs from outside, injected once."""
+
+    store: Store
+    clock: Clock
+    ids: Ids
+    settings: Settings
+    writer: Writer
+    documents: Path | None = None
+    """The memory root for renderings that people read; None = none are written."""
+    on_event: OnEvent | None = None
+
+
+class State:
+    """The controller's memory. Functions of this room take it; nobody outside does."""
+
+    def __init__(self, ports: Ports, session: Session, traits: Traits) -> None:
+        self.ports = ports
+        self.session = session
+        self.lease: Lease | None = None
+        """None = open for reading only."""
+        self.traits = traits
+        self.prefix: PrefixSnapshot | None = None
+        """In force: the one that the present window opened with (P-7)."""
+        self.offered: PrefixSnapshot | None = None
+        """The host's: it comes into force with the next window."""
+        self.fixed: Tokens = {}
+        self.next_fixed: Tokens = {}
+        self.sections: tuple[OpeningSection, ...] = ()
+        self.task: OpenTask | None = None
+        self.pins: tuple[PinRow, ...] = ()
+        self.head = session.head
+        self.calibration = Calibration()
+        self.growth: deque[int] = deque(maxlen=STEPS_MEASURED)
+        self.window_undone = False
+        self.window_steps: list[int] = []
+        """Finished steps between one automatic opening and the next, newest last (C-11)."""
+        self.writing: asyncio.Task[Checkpoint | WriterFailed] | None = None
+        """The writer that was started last."""
+        self.recoveries = 0
+        """By C-10, without a successful step in between."""
+        self.sent_upto = 0
+        """The newest seq that a request of this window has held: what lies after it may still be cut."""
+        self.noticed: set[str] = set()
+        self.view: View
+
+    # --- writing -------------------------------------------------------------------------------------------------
+
+    async def commit(self, *changes: Change) -> Committed:
+        """One commit under this session's lease. Raises WorkFailed when another process has taken over."""
+        if self.lease is None:
+            raise WorkFailed(
+                f"session {self.session.id} is open for reading only", next_step="Close the other program, or fork the session."
+            )
+        done = await self.ports.store.commit(self.session.id, Fence(epoch=self.lease.epoch, head=self.head), changes)
+        if isinstance(done, Fenced):
+            raise WorkFailed(
+                f"session {self.session.id} was changed by another process ({done.reason}); nothing was written",
+                next_step="Open the session again.",
+            )
+        self.head = done.head
+        return done
+
+    def emit(self, kind: EventKind, **detail: object) -> None:
+        """Tells the host of an automatic act."""
+        if self.ports.on_event is not None:
+            self.ports.on_event(EngineEvent(kind, self.head, dict(detail)))
+
+    def notice(self, key: str) -> None:
+        """A notice for people, once a session (C-14)."""
+        if key and key not in self.noticed:
+            self.noticed.add(key)
+            self.emit("notice", key=key)
+
+    # --- measuring -----------------------------------------------------------------------------------------------
+
+    def count(self, text: str) -> int:
+        """Calibrated tokens of a text: the one meter."""
+        return calibrated(self.calibration, self.traits.name, estimate_text(text))
+
+    def fixed_tokens(self) -> int:
+        """System, tools and context blocks as the next window will have them, calibrated."""
+        return calibrated(self.calibration, self.traits.name, self.next_fixed)
+
+    def level(self) -> Level:
+        return self.view.level(self.calibration, self.traits.name)
+
+    def limit(self) -> tuple[int, str]:
+        """The effective window and where the number comes from (C-1)."""
+        effective, source = effective_limit(self.traits.limit, self.traits.name, self.ports.settings.compaction)
+        return effective, source or self.traits.limit_source
+
+    def lines(self) -> Lines:
+        """The lines of the present window: its trigger was fixed when it opened (C-18), hard follows the model."""
+        settings = self.ports.settings
+        effective, _ = self.limit()
+        lines = draw_lines(effective, output_cap=self.traits.output_cap, settings=settings, undone=self.window_undone)
+        stored = min(self.view.window.trigger or lines.trigger, lines.trigger)
+        tiers = tiers_for(stored, lines.policy, settings.checkpoint)
+        return msgspec.structs.replace(lines, trigger=lines.trigger if self.window_undone else stored, tiers=tiers)
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    async def load(self) -> None:
+        """Reads the newest window and what came after it: the view. Cost: that window, whatever the session's age."""
+        store, session_id = self.ports.store, self.session.id
+        window = await store.newest_window(session_id)
+        last = await store.newest_window(session_id, include_undone=True)
+        self.window_undone = last is not None and (window is None or last.id != window.id)
+        self.pins = tuple(pin for pin in await store.pins(session_id) if not pin.removed)
+        self.view = await self._view(window or _unopened())
+        if window is not None:
+            for call in (await store.calls(session_id, window_id=window.id))[-_CALLS_LEARNED:]:
+                if call.usage is not None and call.purpose == "main":
+                    self.calibration = learn(self.calibration, call.model, call.estimate, call.usage.input)
+            newest = await store.newest_call(session_id, window_id=window.id)
+            if newest is not None and newest.upto_seq <= self.head:
+                self.view.anchor(newest)
+
+    async def restore_prefix(self, offered: PrefixSnapshot | None, fixed: Tokens) -> None:
+        """The stored snapshot of the present window is used byte for byte, on resume too; what the host offers now comes
+        into force with the next window (P-7, reports 45 and 48). ``fixed``: tokens of what is offered."""
+        self.offered, self.next_fixed = offered, fixed
+        window = await self.ports.store.newest_window(self.session.id)
+        stored = await self.ports.store.prefix(window.prefix_id) if window and window.prefix_id else None
+        if stored is None or (offered is not None and stored.id == offered.id):
+            self.prefix, self.fixed = offered, fixed
+            return
+        self.prefix, self.fixed = stored, prefix_tokens(stored)
+        if offered is None:
+            self.offered, self.next_fixed = stored, self.fixed
+
+    async def show(self, window: Window) -> None:
+        """The window just opened becomes the view, with the prefix that it opened with."""
+        self.prefix, self.fixed = self.offered, self.next_fixed
+        self.window_undone = False
+        self.sent_upto = 0
+        self.view = await self._view(window)
+
+    async def _view(self, window: Window) -> View:
+        messages = await self._newest(window)
+        return View(window, messages, fixed=self.fixed, growth=self.growth)
+
+    async def _newest(self, window: Window) -> Sequence[Message]:
+        """The messages after the window's boundary; of a view far over the model's limit only the newest, which is
+        enough to see that it is over (reports 27, 34, 68: a session of any size opens)."""
+        enough = 2 * self.traits.limit
+        read: list[Message] = []
+        size, upto = 0, None
+        while size <= enough:
+            batch = await self.ports.store.messages(
+                self.session.id, after=window.digest_seq, upto=upto, limit=_READ_AHEAD, newest_first=True
+            )
+            read.extend(message for message in batch if _in_view(message))
+            size += sum(total(message_tokens(message)) for message in batch)
+            if len(batch) < _READ_AHEAD:
+                break
+            upto = batch[-1].seq - 1
+        return read[::-1]
+
+
+def prefix_tokens(prefix: PrefixSnapshot | None) -> Tokens:
+    """System blocks, context blocks and tools, uncalibrated."""
+    if prefix is None:
+        return {}
+    blocks = [estimate_text(block.text) for block in (*prefix.system, *prefix.context)]
+    return {"prose": sum(total(tokens) for tokens in (*blocks, *map(estimate_value, prefix.tools)))}
+
+
+def _in_view(message: Message) -> bool:
+    """Foreign summaries are kept in the record, never put into a view (R-2)."""
+    return not (message.origin == "import" and message.source == "summary")
+
+
+def _unopened() -> Window:
+    """The view before the first request: everything, no opening."""
+    return Window(id="", number=0, kind="start", covered_seq=0, digest_seq=0, opened_at_seq=0)

@@ -1,0 +1,153 @@
+"""One run of a checkpoint writer: what it reads, its slot, its commit, the rendering for people (K-5 to K-9)."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from sojourn.base import Clock, Ids, Item, ItemStatus
+from sojourn.checkpoint import (
+    ExtractiveWriter,
+    Writer,
+    WriterFailed,
+    WriterInput,
+    Written,
+    checkpoint_path,
+    checkpoint_row,
+    render_checkpoint,
+    write_checkpoint_file,
+)
+from sojourn.meter import message_tokens, total
+from sojourn.record import AddCheckpoint, Checkpoint, Fence, Fenced, Lease, Message, SetSlot, Slot, Store
+
+DEADLINE_SECONDS = 300
+"""K-8."""
+_CHUNK_TOKENS = 200_000
+"""A first checkpoint of a long imported session is read in stretches of this size, so that memory stays flat."""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A writer's run as it was started: everything it needs, nothing that may change meanwhile."""
+
+    store: Store
+    session_id: str
+    lease: Lease
+    generation: int
+    undo_revision: int
+    previous: Checkpoint | None
+    mark: int
+    trigger: int
+    clock: Clock
+    ids: Ids
+    documents: Path | None
+    """The memory root; None = no rendering for people."""
+
+
+async def carry_out(run: Run, writer: Writer) -> Checkpoint | WriterFailed:
+    """Runs the writer and commits items and mark together, or leaves everything as it was (K-7, K-8).
+
+    The slot is free afterwards, whatever happened: also when the run is cancelled or the writer raises.
+    """
+    after = run.previous.covered_seq if run.previous else 0
+    try:
+        written = await _written(run, writer, after)
+        if isinstance(written, WriterFailed):
+            return written
+        row = await _commit(run, writer, written, after)
+    finally:
+        await _free(run)
+    if isinstance(row, Checkpoint) and run.documents is not None:
+        write_checkpoint_file(checkpoint_path(run.documents, run.session_id), render_checkpoint(row))
+    return row
+
+
+async def _written(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
+    """The writer's answer within the deadline; whatever goes wrong in it is a failure of this run only (K-8)."""
+    try:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            written = await _write(run, writer, after)
+    except TimeoutError:
+        return WriterFailed("retryable", f"no answer within {DEADLINE_SECONDS} s")
+    except Exception as error:  # noqa: BLE001 (a host's writer may raise anything: the session has to go on)
+        return WriterFailed("deterministic", f"{type(error).__name__}: {error}")
+    if isinstance(written, Written) and not written.items and (writer.name == "model" or run.previous is not None):
+        return WriterFailed("retryable", "empty answer")  # report 71: nothing is no checkpoint
+    return written
+
+
+async def _commit(run: Run, writer: Writer, written: Written, after: int) -> Checkpoint | WriterFailed:
+    whole = WriterInput(items=(), messages=(), range=(after, run.mark), trigger=run.trigger)
+    previous_id = run.previous.id if run.previous else None
+    row = checkpoint_row(whole, written, writer.name, ids=run.ids, clock=run.clock, previous_id=previous_id)
+    fence = Fence(epoch=run.lease.epoch, slot_generation=run.generation, undo_revision=run.undo_revision)
+    slot = await run.store.slot(run.session_id)
+    free = SetSlot(msgspec.structs.replace(slot, running=False))
+    done = await run.store.commit(run.session_id, fence, [AddCheckpoint(row), free])
+    if isinstance(done, Fenced):
+        return WriterFailed("cancelled", f"the session moved on meanwhile ({done.reason})")
+    return row
+
+
+async def _write(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
+    """The writer over (after, mark]; a very long stretch in chunks, each building on the items of the one before."""
+    items: tuple[Item, ...] = tuple(i for i in (run.previous.items if run.previous else ()) if i.status == ItemStatus.OPEN)
+    refused: list[str] = []
+    chunk: list[Message] = []
+    size, start = 0, after
+    async for message in run.store.stream(run.session_id, after=after):
+        if message.seq > run.mark:
+            break
+        chunk.append(message)
+        size += total(message_tokens(message))
+        if size >= _CHUNK_TOKENS:
+            written = await writer.write(_input(run, items, chunk, start))
+            if isinstance(written, WriterFailed):
+                return written
+            items, refused = _open(written.items), [*refused, *written.refused]
+            start, chunk, size = message.seq, [], 0
+    written = await writer.write(_input(run, items, chunk, start))
+    if isinstance(written, WriterFailed) or not refused:
+        return written
+    return msgspec.structs.replace(written, refused=(*refused, *written.refused))
+
+
+def _input(run: Run, items: tuple[Item, ...], chunk: Sequence[Message], start: int) -> WriterInput:
+    upto = chunk[-1].seq if chunk else run.mark
+    return WriterInput(items=items, messages=tuple(chunk), range=(start, upto), trigger=run.trigger)
+
+
+def _open(items: Sequence[Item]) -> tuple[Item, ...]:
+    return tuple(item for item in items if item.status == ItemStatus.OPEN)
+
+
+async def _free(run: Run) -> None:
+    """Gives the slot back, unless a newer run holds it already."""
+    slot = await run.store.slot(run.session_id)
+    if slot.running and slot.generation == run.generation:
+        fence = Fence(epoch=run.lease.epoch, slot_generation=run.generation)
+        await run.store.commit(run.session_id, fence, [SetSlot(msgspec.structs.replace(slot, running=False))])
+
+
+async def mark_dirty(store: Store, session_id: str, lease: Lease) -> bool:
+    """Whether a writer runs; then the slot is dirty from now on (K-9)."""
+    slot = await store.slot(session_id)
+    if slot.running and not slot.dirty:
+        dirty = SetSlot(msgspec.structs.replace(slot, dirty=True))
+        await store.commit(session_id, Fence(epoch=lease.epoch, slot_generation=slot.generation), [dirty])
+    return slot.running
+
+
+async def take_slot(store: Store, session_id: str, lease: Lease, *, mark: int, now: int) -> Slot | None:
+    """The slot, held for a run up to ``mark``; None where a writer runs (then it is marked dirty) (K-9)."""
+    if await mark_dirty(store, session_id, lease):
+        return None
+    slot = await store.slot(session_id)
+    held = Slot(running=True, generation=slot.generation + 1, dirty=False, started=now, mark=mark)
+    done = await store.commit(session_id, Fence(epoch=lease.epoch, slot_generation=slot.generation), [SetSlot(held)])
+    return None if isinstance(done, Fenced) else held
+
+
+def extractive() -> Writer:
+    """The writer that needs no model (K-10)."""
+    return ExtractiveWriter()

@@ -1,0 +1,1 @@
+"""Replay of transcripts, comparison of strategies, the continuity measure, the demonstration."""

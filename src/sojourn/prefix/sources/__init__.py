@@ -1,0 +1,1 @@
+"""Where sections come from: the impure part of the prefix (P-4)."""

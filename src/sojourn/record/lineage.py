@@ -1,0 +1,64 @@
+"""Whose rows a session's view reads: its own, and those of the sessions that it was forked from (R-4)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import apsw
+
+from sojourn.record.codec import decode, key
+from sojourn.record.types import Undo
+from sojourn.record.undo import Cover
+
+NO_CAP = (1 << 62) - 1
+
+_FORK = "SELECT pk, id, fork_parent, fork_seq, fork_window, fork_checkpoint, fork_undo, fork_pin FROM sessions WHERE"
+
+
+class Segment(NamedTuple):
+    """One session of the chain, with how far the view reaches into it.
+
+    The caps are row numbers: what the parent wrote after the fork is not the fork's.
+    """
+
+    sid: int
+    session_id: str
+    after: int
+    """Its own messages begin after this seq."""
+    upto: int
+    window_cap: int
+    checkpoint_cap: int
+    undo_cap: int
+    pin_cap: int
+
+
+def lineage(db: apsw.Connection, session_id: str) -> list[Segment]:
+    """The session first, then its parent, and so on; empty if there is no such session."""
+    row = db.execute(f"{_FORK} id = ?", (key(session_id),)).fetchone()
+    chain: list[Segment] = []
+    upto, caps = NO_CAP, (NO_CAP, NO_CAP, NO_CAP, NO_CAP)
+    while row is not None:
+        sid, name, parent, seq, *fork_caps = row
+        start = 0 if parent is None else seq
+        chain.append(Segment(sid, name, start, upto, *caps))
+        if parent is None:
+            break
+        upto = min(upto, seq)
+        caps = tuple(min(old, new) for old, new in zip(caps, fork_caps, strict=True))
+        row = db.execute(f"{_FORK} pk = ?", (parent,)).fetchone()
+    return chain
+
+
+def undo_rows(db: apsw.Connection, chain: Sequence[Segment]) -> list[Undo]:
+    """The undo rows of the view, oldest first: those that stood when it was forked, then its own."""
+    return [
+        decode(body, Undo)
+        for segment in reversed(chain)
+        for (body,) in db.execute(
+            "SELECT body FROM undos WHERE sid = ? AND pk <= ? ORDER BY pk", (segment.sid, segment.undo_cap)
+        )
+    ]
+
+
+def cover(db: apsw.Connection, chain: Sequence[Segment]) -> Cover:
+    """What those rows take out of view."""
+    return Cover(undo_rows(db, chain))

@@ -1,0 +1,22 @@
+"""Projection: from window, prefix and stored messages to one request, with cache marks (Q-1 to Q-5)."""
+
+from sojourn.request.marks import mark_places
+from sojourn.request.parts import INTERRUPTED
+from sojourn.request.projection import Projection, project
+from sojourn.request.units import UnitHashes, body_units, extends, first_difference, unit_hashes, unit_labels, units
+from sojourn.request.validate import problems
+
+__all__ = [
+    "INTERRUPTED",
+    "Projection",
+    "UnitHashes",
+    "body_units",
+    "extends",
+    "first_difference",
+    "mark_places",
+    "problems",
+    "project",
+    "unit_hashes",
+    "unit_labels",
+    "units",
+]

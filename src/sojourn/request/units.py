@@ -1,0 +1,104 @@
+"""A request as the provider caches it: a list of units, each the bytes of what is sent (Q-2)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from itertools import chain
+from typing import Any
+
+from sojourn.models import canonical
+from sojourn.wire import ModelRequest
+
+Body = dict[str, Any]
+
+_KEY_SETTINGS = ("model", "thinking", "output_config", "reasoning_effort", "tool_choice")
+"""Settings that are part of a provider's cache key."""
+_HASH_CHARACTERS = 16
+
+
+def units(request: ModelRequest, encode: Callable[[ModelRequest], Body]) -> list[bytes]:
+    """Settings of the cache key, tools, system blocks, then every part with its role, in order; marks removed.
+
+    ``encode`` is a protocol's serialiser: units are taken from the body that leaves. Pictures count by their address:
+    call it with a request whose pictures have no ``data``.
+    """
+    return [unit for _, unit in _labelled(encode(request))]
+
+
+def body_units(body: Body) -> list[bytes]:
+    """The units of a body that is encoded already."""
+    return [unit for _, unit in _labelled(body)]
+
+
+def unit_labels(body: Body) -> list[str]:
+    """What each unit is, in the same order: ``settings``, ``tool read``, ``system 2``, ``message 12 user part 1``."""
+    return [label for label, _ in _labelled(body)]
+
+
+def unit_hashes(units: Sequence[bytes]) -> tuple[str, ...]:
+    """A short hash of each unit: 64 bits in hex, as a call's row keeps them (R-15)."""
+    return tuple(sha256(unit).hexdigest()[:_HASH_CHARACTERS] for unit in units)
+
+
+def extends(longer: Sequence[bytes] | Sequence[str], shorter: Sequence[bytes] | Sequence[str]) -> bool:
+    """Whether the longer list of units (or hashes) starts with the whole shorter one (Q-2)."""
+    return first_difference(longer, shorter) is None
+
+
+def first_difference(longer: Sequence[bytes] | Sequence[str], shorter: Sequence[bytes] | Sequence[str]) -> int | None:
+    """Index of the first unit of ``shorter`` that ``longer`` does not repeat; None = it repeats all of them.
+
+    Where ``longer`` simply ends too early the index is its length.
+    """
+    for index, unit in enumerate(shorter):
+        if index >= len(longer) or longer[index] != unit:
+            return index
+    return None
+
+
+class UnitHashes:
+    """``unit_hashes`` of one growing conversation: messages hashed before are known by identity.
+
+    Made for the bodies of ``models.Encoder``, which shares unchanged messages from body to body.
+    """
+
+    def __init__(self) -> None:
+        self._messages: list[Body] = []
+        self._hashes: list[tuple[str, ...]] = []
+
+    def of(self, body: Body) -> tuple[str, ...]:
+        """Exactly ``unit_hashes(body_units(body))``."""
+        messages = body["messages"]
+        known = zip(self._messages, messages, self._hashes, strict=False)
+        hashes = [old if seen is message else unit_hashes(message_units(message)) for seen, message, old in known]
+        hashes += [unit_hashes(message_units(message)) for message in messages[len(hashes) :]]
+        self._messages, self._hashes = list(messages), hashes
+        return (*unit_hashes([unit for _, unit in _head(body)]), *chain.from_iterable(hashes))
+
+
+def _labelled(body: Body) -> Iterator[tuple[str, bytes]]:
+    yield from _head(body)
+    for number, message in enumerate(body["messages"], 1):
+        for place, unit in enumerate(message_units(message), 1):
+            yield f"message {number} {message['role']} part {place}", unit
+
+
+def _head(body: Body) -> Iterator[tuple[str, bytes]]:
+    yield "settings", canonical({key: body[key] for key in _KEY_SETTINGS if key in body})
+    for tool in body.get("tools", ()):
+        yield f"tool {tool.get('name') or tool['function']['name']}", canonical({"tool": tool})
+    for number, block in enumerate(body.get("system", ()), 1):
+        yield f"system {number}", _unit("system", block)
+
+
+def message_units(message: Body) -> list[bytes]:
+    """The units of one encoded message. A text alone is the same unit as a text beside others."""
+    role, content = message["role"], message.get("content")
+    if "tool_call_id" in message:
+        return [canonical(message)]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    return [_unit(role, block) for block in (*blocks, *message.get("tool_calls", ()))]
+
+
+def _unit(role: str, block: Body) -> bytes:
+    unmarked = {key: value for key, value in block.items() if key != "cache_control"} if "cache_control" in block else block
+    return canonical({"role": role, "part": unmarked})

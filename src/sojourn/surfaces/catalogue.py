@@ -1,0 +1,45 @@
+"""Texts for people, in English and Chinese, from message catalogues (S-2, S-9 ``language``)."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent / "texts"
+
+
+class _Voice:
+    """The language that this process speaks: one command line talks to one person."""
+
+    language = "en"
+
+
+def speak(setting: str = "auto", environ: Mapping[str, str] | None = None) -> None:
+    """Sets the language of ``say``: the setting's, else the locale's."""
+    _Voice.language = language(setting, environ)
+
+
+def say(key: str, /, **values: object) -> str:
+    """The text of ``key`` in the person's language, with its ``{values}`` filled in."""
+    return text(key, _Voice.language, **values)
+
+
+def language(setting: str = "auto", environ: Mapping[str, str] | None = None) -> str:
+    """``en`` or ``zh``: the setting, else what the environment's locale says, else English."""
+    if setting != "auto":
+        return setting
+    env = os.environ if environ is None else environ
+    named = next((env[key] for key in ("LC_ALL", "LC_MESSAGES", "LANG") if env.get(key)), "")
+    return "zh" if named.lower().startswith("zh") else "en"
+
+
+@cache
+def catalogue(name: str) -> dict[str, str]:
+    """All texts of a language by key."""
+    return {key: str(text) for key, text in tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")).items()}
+
+
+def text(key: str, lang: str, /, **values: object) -> str:
+    """The text of ``key`` with its ``{values}`` filled in."""
+    return catalogue(lang)[key].format(**values)

@@ -1,0 +1,42 @@
+"""``sojourn context``: what stands in the window (M-4)."""
+
+import click
+import msgspec
+
+from sojourn.surfaces.cli.options import (
+    examples,
+    json_option,
+    one_session,
+    opened,
+    print_json,
+    record,
+    run_async,
+    session_argument,
+    set_option,
+    settings_for,
+    window_option,
+)
+from sojourn.surfaces.cli.reading import context_report
+
+
+@click.command(
+    "context",
+    short_help="What stands in a session's window, by part, in tokens.",
+    epilog=examples("sojourn context last", "sojourn context ses_01m8 --window 200K"),
+)
+@session_argument
+@window_option
+@json_option
+@set_option
+@run_async
+async def command(session: str, window: str | None, as_json: bool, overrides: tuple[str, ...]) -> None:
+    """What the next request would hold, by part. The parts add up to the level; nothing is changed by looking."""
+    loaded = settings_for(overrides)
+    async with record() as store:
+        found = await one_session(store, session)
+        async with opened(store, found, loaded.settings, window, read_only=True) as engine:
+            context = await engine.context()
+    if as_json:
+        print_json(msgspec.to_builtins(context))
+    else:
+        click.echo(context_report(context))

@@ -1,0 +1,99 @@
+"""``sojourn doctor``: is everything as it should be?"""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from sojourn.base import SojournError
+from sojourn.surfaces.catalogue import say
+from sojourn.surfaces.cli.columns import table
+from sojourn.surfaces.cli.options import (
+    data_folders,
+    database,
+    examples,
+    json_option,
+    print_json,
+    record,
+    run_async,
+    set_option,
+    settings_for,
+)
+from sojourn.surfaces.cli.render import paint
+
+_MODES_SHOWN = 10
+
+
+@click.command(
+    "doctor",
+    short_help="Check the record and the configuration, and clean up.",
+    epilog=examples("sojourn doctor", "sojourn doctor --space"),
+)
+@click.option("--space", is_flag=True, help="What the record takes on disk; removes attachments that nothing refers to.")
+@json_option
+@set_option
+@run_async
+async def command(space: bool, as_json: bool, overrides: tuple[str, ...]) -> int:
+    """Check settings, folders, file modes and the record's integrity. Exit code 1 when something is wrong."""
+    import apsw
+
+    settings_for(overrides)
+    where = data_folders()
+    found: list[str] = []
+    told: dict[str, object] = {
+        "python": sys.version.split()[0],
+        "sqlite": apsw.sqlite_lib_version(),
+        "data": str(where.data),
+        "config": str(where.config),
+        "record": str(database()) if database().exists() else None,
+    }
+    if told["record"]:
+        # First: opening the record makes its file private again.
+        found += _modes(where.data)
+        try:
+            async with record() as store:
+                found += await store.check()
+                if space:
+                    freed = await store.collect()
+                    taken = await store.space()
+                    told |= {"database": taken.database, "wal": taken.wal, "blobs": taken.blobs, "freed": freed}
+        except SojournError as error:
+            found.append(f"{error} {error.next_step}".strip())
+    if as_json:
+        print_json({**told, "findings": found})
+        return 1 if found else 0
+    head, *rows = [(key, _shown(value)) for key, value in told.items()]
+    click.echo(table(head, rows))
+    for one in found:
+        click.echo(paint(f"! {one}", fg="red"))
+    click.echo(say("something_wrong") if found else paint(say("all_well"), fg="green"))
+    return 1 if found else 0
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return say("record_none")
+    return say("bytes", count=value) if isinstance(value, int) else str(value)
+
+
+def _modes(folder: Path) -> list[str]:
+    """Files that other people of this machine could read."""
+    if os.name == "nt":
+        return []
+    loose = list(_loose(folder))
+    told = [say("loose_mode", path=path, mode=mode) for path, mode in loose[:_MODES_SHOWN]]
+    if len(loose) > _MODES_SHOWN:
+        told.append(say("more_loose", count=len(loose) - _MODES_SHOWN))
+    return told
+
+
+def _loose(folder: Path) -> Iterator[tuple[Path, str]]:
+    for path in [folder, *sorted(folder.rglob("*"))]:
+        with suppress(FileNotFoundError):  # another process has removed it meanwhile
+            mode = stat.S_IMODE(path.lstat().st_mode)
+            if not path.is_symlink() and mode & 0o077:
+                yield path, f"{mode:o}"

@@ -1,0 +1,43 @@
+"""Erasure reaches the files too: a checkpoint's document holds the same words as its row (R-16, K-1)."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from sojourn.base import WorkFailed
+from sojourn.checkpoint import checkpoint_path, write_checkpoint_file
+from sojourn.record import Session, Store
+from sojourn.surfaces.catalogue import say
+
+
+async def with_children(store: Store, session: Session) -> Sequence[Session]:
+    """The session and the sessions of its sub-agents, theirs included."""
+    found, new = [session], [session]
+    while new:
+        new = [child for parent in new for child in await store.sessions(parent_id=parent.id)]
+        found += new
+    return found
+
+
+def erase_documents(root: Path, sessions: Sequence[Session]) -> int:
+    """Removes the folders of these sessions; how many there were. Raises WorkFailed where one cannot be removed."""
+    folders = [folder for session in sessions if (folder := checkpoint_path(root, session.id).parent).is_dir()]
+    for folder in folders:
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise WorkFailed(
+                say("cannot_remove", path=folder, reason=error.strerror), next_step=say("remove_by_hand")
+            ) from error
+    return len(folders)
+
+
+def scrub_documents(root: Path, text: str, marker: str) -> int:
+    """Replaces the text in every document; how many held it."""
+    changed = 0
+    for path in sorted(root.rglob("*.md")) if root.is_dir() else ():
+        held = path.read_text("utf-8", errors="replace")
+        if text in held:
+            write_checkpoint_file(path, held.replace(text, marker))
+            changed += 1
+    return changed
