@@ -43,7 +43,7 @@ docs: $(READY) ## the pages that are made from the code
 	$(BIN)/python scripts/generated_docs.py
 
 clean: ## removes the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # The stamp is newer than pyproject.toml when the environment is as it says.
 $(READY): pyproject.toml

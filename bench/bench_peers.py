@@ -141,9 +141,7 @@ def _openhands(size: int, steps: int, *, by_tokens: bool) -> dict[str, float]:
     class WithoutModel(LLMSummarizingCondenser):  # type: ignore[misc]  # unknown where it is not installed
         """Theirs but for the summary: a fixed sentence instead of a call of a model."""
 
-        def _generate_condensation(
-            self, forgotten_events: Any, summary_offset: int, max_event_str_length: int | None = None
-        ) -> Condensation:
+        def _generate_condensation(self, forgotten_events: Any, summary_offset: int, **_: Any) -> Condensation:
             return Condensation(
                 forgotten_event_ids={event.id for event in forgotten_events},
                 summary="What came before was condensed.",

@@ -1,6 +1,7 @@
 """Which numbered design items and public reports have no test.
 
-Items are the bold numbers at the head of a paragraph in ``docs/design/*.md`` (``**W-5**``, ``**N1**``), reports the numbered lines of
+Items are the bold numbers at the head of a paragraph in ``docs/design/*.md`` (``**W-5**``, ``**N1**``), reports the
+numbered lines of
 ``docs/design/reports.md``; an item that says "not built yet" is listed apart. Exit code 1 where a built item has no test.
 """
 

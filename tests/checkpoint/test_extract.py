@@ -229,7 +229,7 @@ def test_knowledge_takes_what_the_other_sections_leave() -> None:
     shown = "\n".join(f"value_of_{i} = compute_{i}(source_{i}, {i})" for i in range(3_000))
     items = found(user("go"), reads("a.py", shown), says("compute_1 is fine.", finish=None))
     spent = _cost(tuple(item for item in items if item.section is Section.KNOWLEDGE))
-    assert spent > budgets(50_000)[Section.KNOWLEDGE]
+    assert spent > 2_500  # more than the others' budgets alone would give it
     assert _cost(items) <= sum(budgets(50_000).values())
 
 

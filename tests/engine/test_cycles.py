@@ -450,3 +450,50 @@ def test_foreign_summaries_are_kept_but_never_sent() -> None:
             assert [message.source for message in stored] == ["", "summary"]
 
     asyncio.run(main())
+
+
+@pytest.mark.design("C-6", "C-8", "S-8")
+def test_a_host_that_names_no_finish_gets_its_windows_all_the_same() -> None:
+    async def main() -> None:
+        events: list[EngineEvent] = []
+        async with await engine_for(16_000, events=events) as engine:
+            for turn in range(30):
+                await engine.observe(user(f"Turn {turn}."))
+                projected = await engine.project()
+                assert projected.level.tokens <= projected.lines.hard
+                await engine.observe(Message(id="", role="assistant", origin="model", parts=(Text(prose(900, turn)),)))
+            assert len(opened(events)) >= 2
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("C-6", "R-15")
+def test_a_streamed_answer_is_a_step_when_its_usage_ends_it() -> None:
+    async def main() -> None:
+        async with await engine_for(64_000) as engine:
+            await engine.observe(user("Go."))
+            await engine.project()
+            (streamed,) = await engine.observe(Message(id="", role="assistant", origin="model"))
+            assert streamed.finish is None
+            await engine.settle(streamed.id, 0, Text("All of it."))
+            await engine.observe_usage(Usage(fresh=10, output=5), finish=Finish.LENGTH)
+            (stored,) = await engine.read(1, 2)
+            assert stored.finish is Finish.LENGTH
+            assert engine.in_view[-1].finish is Finish.LENGTH
+            assert "All of it." in texts(await engine.project())
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("C-13", "C-11")
+@pytest.mark.report(44)
+def test_a_rebuild_by_hand_never_makes_the_view_larger() -> None:
+    async def main() -> None:
+        async with await engine_for(64_000) as engine:
+            await engine.observe(user("What is 2 + 2?"), says("4."))
+            before = (await engine.project()).level.tokens
+            done = await engine.rebuild()
+            assert (done.outcome, done.window) == ("insert_failed", None)
+            assert done.level_before == done.level_after == before
+
+    asyncio.run(main())

@@ -331,7 +331,11 @@ class Lives:
 
     def __init__(self) -> None:
         self._nursery = subprocess.Popen(
-            [sys.executable, "-c", _WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", _WRITER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
 
     def live(self, path: Path, run: int, seconds: float, *, from_first_word: bool = True) -> list[list[str]]:
@@ -340,7 +344,10 @@ class Lives:
         assert self._nursery.stdout is not None
         self._nursery.stdin.write(f"{path} {run}\n")
         self._nursery.stdin.flush()
-        said = [self._nursery.stdout.readline().split() for _ in range(2 if from_first_word else 1)]
+        # The child may have said more than once before its parent has told its number.
+        said: list[list[str]] = []
+        while not any(words[0] == "born" for words in said) or (from_first_word and len(said) < 2):
+            said.append(self._nursery.stdout.readline().split())
         pid = int(next(words[1] for words in said if words[0] == "born"))
         time.sleep(seconds)
         os.kill(pid, signal.SIGKILL)
@@ -349,6 +356,7 @@ class Lives:
         return [words for words in said if words[0] not in {"born", "dead"}]
 
     def close(self) -> None:
+        os.killpg(self._nursery.pid, signal.SIGKILL)  # a child too that a failed test has left behind
         self._nursery.communicate()
 
 

@@ -1,5 +1,6 @@
 """Commands over the record: text and JSON of each, imports that add only what is new, the way back."""
 
+import asyncio
 import json
 import os
 import stat
@@ -7,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.base import Item, ItemStatus, Section, SystemClock
+from sojourn.checkpoint import items_sha
+from sojourn.record import AddCheckpoint, Checkpoint, Committed, Fence, Lease, Session
+from sojourn.record.sqlite import SqliteStore
 from sojourn.surfaces.cli.columns import cells
 from surfaces.running import LONG, Command, answered, put, said, talk
 
@@ -34,7 +39,9 @@ def test_import_text_and_json(sojourn: Command, tmp_path: Path) -> None:
     again = sojourn("import", path)
     assert again.code == 0
     assert again.out == f"{path}  (claude-code)\n  {session['session_id']}  +0 messages (now 4)  question 0 of s1\n"
-    assert "line 5: not JSON" in again.err
+    bad, kept_apart = again.err.splitlines()
+    assert bad.startswith("  line 5: not JSON")
+    assert kept_apart == "  1 bookkeeping lines hold nothing for the record (--json lists them)"
 
 
 @pytest.mark.design("R-14")
@@ -187,6 +194,57 @@ def test_checkpoint(sojourn: Command, long_session: str) -> None:
     assert again.err.startswith("Nothing new")
     assert sojourn("checkpoint", long_session, "--history", "--json").row["id"] == row["id"]
     assert sojourn("checkpoint", long_session, "--history").out.startswith(f"{row['id']}  up to m{row['covered_seq']}  ")
+
+
+@pytest.mark.design("R-6", "K-7")
+def test_a_checkpoint_shows_open_items_unless_all_are_asked_for(sojourn: Command, tmp_path: Path, home: Path) -> None:
+    sojourn("import", put(tmp_path / "a.jsonl", talk(2)))
+    items = tuple(
+        Item(id=f"kn-{status.value}", section=Section.KNOWLEDGE, text=f"an item that is {status.value}", status=status)
+        for status in ItemStatus
+    )
+
+    async def add() -> None:
+        store = await SqliteStore.open(home / "data" / "sojourn.db", clock=SystemClock())
+        (session,) = await store.sessions()
+        lease = await store.acquire(session.id, "test:0:0")
+        assert isinstance(lease, Lease)
+        row = Checkpoint(id="ckp_1", covered_seq=2, range=(0, 2), writer="extractive", items=items, items_sha=items_sha(items))
+        done = await store.commit(session.id, Fence(epoch=lease.epoch, head=session.head), [AddCheckpoint(row)])
+        assert isinstance(done, Committed)
+        await store.release(lease)
+        await store.close()
+
+    asyncio.run(add())
+    short = sojourn("checkpoint", "last")
+    assert "an item that is open" in short.out
+    assert "superseded" not in short.out
+    assert short.err == "\n2 items that are done or superseded are left out; --all shows them.\n"
+    whole = sojourn("checkpoint", "last", "--all")
+    assert all(f"an item that is {status.value}" in whole.out for status in ItemStatus)
+    assert whole.err == ""
+    assert len(sojourn("checkpoint", "last", "--json").row["items"]) == 3
+
+
+@pytest.mark.design("R-16")
+def test_deleting_takes_the_files_of_sub_agents_too(sojourn: Command, tmp_path: Path, home: Path) -> None:
+    async def add() -> None:
+        store = await SqliteStore.open(home / "data" / "sojourn.db", clock=SystemClock())
+        for name, parent in (("ses_top", None), ("ses_child", "ses_top"), ("ses_grandchild", "ses_child"), ("ses_other", None)):
+            await store.create(Session(id=name, parent_id=parent))
+        await store.close()
+
+    (home / "data").mkdir(parents=True)
+    asyncio.run(add())
+    folder = home / "data" / "memory" / "sessions"
+    for name in ("ses_top", "ses_grandchild", "ses_other"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "checkpoint.md").write_text("words")
+    row = sojourn("delete", "ses_top", "--yes", "--json").row
+    assert (row["sessions"], row["documents"]) == (3, 2)
+    assert [path.name for path in folder.iterdir()] == ["ses_other"]
+    assert [one["id"] for one in sojourn("sessions", "--json").rows] == ["ses_other"]
+    assert sojourn("sessions", "--limit", 1).out.splitlines()[1].startswith("ses_other  ")
 
 
 @pytest.mark.design("W-12", "C-13")

@@ -45,6 +45,30 @@ def test_budgets_scale_below_50000(trigger: int, intent: int, decisions: int) ->
 
 
 @pytest.mark.design("K-2")
+@pytest.mark.parametrize(
+    ("trigger", "knowledge"),
+    [(0, 0), (14_400, 3_600), (57_600, 14_400), (79_999, 19_999), (80_000, 20_000), (900_000, 20_000)],
+)
+def test_knowledge_may_take_a_quarter_of_the_trigger(trigger: int, knowledge: int) -> None:
+    assert budgets(trigger)[Section.KNOWLEDGE] == knowledge
+    assert budgets(trigger)[Section.ERRORS] == 1_000 * min(trigger, 50_000) // 50_000
+
+
+@pytest.mark.design("K-2")
+def test_knowledge_also_gets_what_the_other_sections_leave_and_no_more() -> None:
+    room = {Section.INTENT: 100, Section.KNOWLEDGE: 10, Section.ERRORS: 50}
+    facts = [_item(f"k{number}", Section.KNOWLEDGE, text="fact " * 9) for number in range(40)]
+    intent = _item("i", Section.INTENT)
+    text, kept, _ = render_items([intent, *facts], room, count)
+    assert "i" in kept
+    spent = count(text)
+    assert 110 < spent <= 160
+    full = _item("full", Section.INTENT, text="word " * 95)
+    fewer, _, _ = render_items([full, *facts], room, count)
+    assert fewer.count("fact fact") < text.count("fact fact")
+
+
+@pytest.mark.design("K-2")
 def test_rendering_is_by_section_in_schema_order_and_items_in_their_own() -> None:
     items = [_item("d", Section.DECISIONS), _item("b", Section.INTENT), _item("a", Section.INTENT, weight=5.0)]
     text, kept, dropped = render_items(items, _WIDE, count)

@@ -107,7 +107,7 @@ def _telling(name: str, value: str) -> bool:
         return False
     if any(c.isdigit() for c in core):
         return not core.replace(".", "").replace(",", "").isdigit() or "pass" in name.lower() or "密码" in name
-    return "=" in name and "pass" in name.lower() and not core.isalpha()
+    return "=" in name and "==" not in name and "pass" in name.lower() and "pass" not in core.lower()
 
 
 def _dense(value: str) -> bool:

@@ -46,16 +46,22 @@ async def write_or_wait(state: State, wait: int) -> Came:
 
     Giving up does not cancel it.
     """
-    if state.writing is None or state.writing.done():
+    if not running(state):
         run = await _begin(state, state.ports.writer.name, ())
         if run is None:
             return "write_failed"
         state.writing = asyncio.create_task(_settle(state, run, state.ports.writer.name, None))
     state.emit("notice", key="waiting_for_writer", milliseconds=wait)
+    assert state.writing is not None
     done, _ = await asyncio.wait({state.writing}, timeout=wait / 1_000)
     if not done:
         return "wait_expired"
     return "written" if isinstance(state.writing.result(), Checkpoint) else "write_failed"
+
+
+def running(state: State) -> bool:
+    """Whether a writer runs: always in this process, since a writer runs under its session's lease (K-9)."""
+    return state.writing is not None and not state.writing.done()
 
 
 async def drain(state: State, wait: int) -> bool:
@@ -80,11 +86,9 @@ async def _begin(state: State, name: str, tiers: tuple[int, ...]) -> Run | None:
     ports, session_id = state.ports, state.session.id
     if state.lease is None:
         return None
-    previous = await ports.store.newest_checkpoint(session_id)
-    known = previous.covered_seq if previous else 0
     trigger = state.lines().full_trigger
-    mark = watermark(state.view.sent, trigger, max(known, state.view.window.covered_seq))
-    if mark is None or mark <= known:
+    mark = watermark(state.view.sent, trigger, max(state.mark, state.view.window.covered_seq))
+    if mark is None or mark <= state.mark:
         return None
     slot = await take_slot(ports.store, session_id, state.lease, mark=mark, now=ports.clock.now())
     if slot is None:
@@ -99,7 +103,7 @@ async def _begin(state: State, name: str, tiers: tuple[int, ...]) -> Run | None:
         lease=state.lease,
         generation=slot.generation,
         undo_revision=len(await ports.store.undos(session_id)),
-        previous=previous,
+        previous=await ports.store.newest_checkpoint(session_id),
         mark=mark,
         trigger=trigger,
         clock=ports.clock,
@@ -113,6 +117,7 @@ async def _settle(state: State, run: Run, name: str, at: Fire | None) -> Checkpo
     window_id = state.view.window.id
     done = await carry_out(run, state.ports.writer if name == state.ports.writer.name else extractive())
     if isinstance(done, Checkpoint):
+        state.mark = done.covered_seq
         state.emit("checkpoint_written", checkpoint=done)
         return done
     state.emit("checkpoint_failed", reason=done.reason, failure=done.kind)

@@ -11,6 +11,7 @@ import msgspec
 
 from sojourn.base import Clock, Ids, UserMistake, WorkFailed
 from sojourn.engine.intake import take_in
+from sojourn.engine.joining import holder
 from sojourn.importers import Counts, Done, Imported, ImportRecord, Progress, SessionStart, Skipped, SkippedLine
 from sojourn.record import (
     AddMessage,
@@ -99,7 +100,7 @@ class _Ingest:
         lease = await self._store.acquire(found.id, self._owner)
         if isinstance(lease, Held):
             raise UserMistake(
-                f"session {found.id} is run by {lease.owner}: its transcript cannot be brought up to date meanwhile",
+                f"session {found.id} is run by {holder(lease, self._clock)}: it cannot be brought up to date meanwhile",
                 next_step="Close the other program and import again.",
             )
         known = [message async for message in self._store.stream(found.id)] if found.head else []

@@ -50,12 +50,17 @@ async def take_lease(store: Store, session: Session, clock: Clock) -> Lease:
     owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
     lease = await store.acquire(session.id, owner, LEASE)
     if isinstance(lease, Held):
-        host, pid, *_ = lease.owner.split(":")
         raise UserMistake(
-            f"session {session.id} is run by process {pid} on {host} (since {_ago(lease.since, clock)})",
-            next_step=f"Open it read-only, fork it (sojourn fork {session.id}), or wait until that process ends.",
+            f"session {session.id} is run by {holder(lease, clock)}",
+            next_step="Open it read-only, fork it, or wait until that process ends.",
         )
     return lease
+
+
+def holder(held: Held, clock: Clock) -> str:
+    """Who runs a session and since when, in words."""
+    host, pid, *_ = held.owner.split(":")
+    return f"process {pid} on {host} (since {_ago(held.since, clock)})"
 
 
 def _ago(since: int, clock: Clock) -> str:

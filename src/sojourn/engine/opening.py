@@ -217,8 +217,9 @@ def _open_items(items: Sequence[Item]) -> tuple[Item, ...]:
 def _cut_tail(frame: Frame, tail: Sequence[Message], before: tuple[Trim, ...] = ()) -> tuple[tuple[Trim, ...], int]:
     """W-2: the live tail is cut first, to ``(hard - fixed - 0.15 * trigger) / 2``."""
     budget = max(0, (frame.lines.hard - frame.fixed - frame.share_base * 15 // 100) // 2)
-    tail = [apply_trims(message, before) for message in tail]
-    trims = before + tuple(trim_tail(tail, budget, frame.count))
+    cut_already = {(trim.seq, trim.part) for trim in before}
+    more = trim_tail([apply_trims(message, before) for message in tail], budget, frame.count)
+    trims = (*before, *(trim for trim in more if (trim.seq, trim.part) not in cut_already))
     sent = [apply_trims(message, trims) for message in tail]
     return trims, sum(frame.weigh(message) for message in sent)
 

@@ -67,7 +67,7 @@ class Requests:
         self._projected_seq = self._state.head
         return self._projection
 
-    async def answered(self, usage: Usage, finish: Finish, price: float | None) -> None:
+    async def answered(self, usage: Usage, finish: Finish | None, price: float | None) -> None:
         """Writes the call's row and takes up what the provider reported (M-2). Raises UserMistake before any request."""
         state, asked = self._state, self._asked
         if asked is None:
@@ -87,6 +87,10 @@ class Requests:
             started=now,
         )
         await state.commit(OpenCall(call), CloseCall(call.id, usage=usage, price=price, finish=finish, ended=now))
+        if answer is not None and finish is not None:
+            ended = await state.ports.store.message(state.session.id, answer.id)
+            if ended is not None:
+                state.view.replace(ended)
         state.calibration = learn(state.calibration, state.traits.name, asked.estimate, usage.input)
         if asked.window_id == state.view.window.id:
             state.view.anchor(msgspec.structs.replace(call, usage=usage))

@@ -12,7 +12,7 @@ from sojourn.base import Clock, ErrorKind, Finish, Ids, SystemClock, SystemIds, 
 from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.config import Settings
 from sojourn.cycle import Situation, check_window, decide, may_recover
-from sojourn.engine.firing import drain, fire, note_dirty, write_now
+from sojourn.engine.firing import drain, fire, note_dirty, running, write_now
 from sojourn.engine.intake import result_cap, take_in, take_in_part
 from sojourn.engine.joining import LEASE, find_or_create, fork, free_slot, take_lease
 from sojourn.engine.pinning import pin_text, unpin
@@ -40,6 +40,7 @@ from sojourn.record import (
     Store,
     TakeInbox,
     Text,
+    ToolCall,
 )
 from sojourn.record.sqlite import SqliteStore
 from sojourn.window import OpeningSection, OpenTask, trim_tail
@@ -169,6 +170,7 @@ class Engine:
     async def observe(self, *messages: Message, taking: tuple[str, ...] = ()) -> tuple[Message, ...]:
         """Takes in messages in order; answers them as stored, with id, seq and counted tokens. Durable on return.
 
+        An assistant message that comes with parts and no finish is complete: TOOL_CALLS if it made calls, else STOP.
         A result over the cap stands in view as head and tail, whole in the record (Y-5). A user message resets the
         stop against loops (C-11): a person has decided to go on. ``taking``: inbox rows that these messages came from,
         taken in the same commit.
@@ -211,8 +213,10 @@ class Engine:
         if message is not None:
             state.view.replace(message)
 
-    async def observe_usage(self, usage: Usage, *, finish: Finish = Finish.STOP, price: float | None = None) -> None:
-        """What the provider reported for the newest projected request: anchors the level and teaches the ratio (M-2)."""
+    async def observe_usage(self, usage: Usage, *, finish: Finish | None = None, price: float | None = None) -> None:
+        """What the provider reported for the newest projected request: anchors the level and teaches the ratio (M-2).
+
+        ``finish`` ends an answer that was observed without its parts (streamed)."""
         await self._requests.answered(usage, finish, price)
 
     # --- what to send --------------------------------------------------------------------------------------------
@@ -295,6 +299,10 @@ class Engine:
         """Runs the writer now, up to K-5's mark; None = nothing new past the last mark."""
         return await write_now(self._state, self._state.ports.writer.name)
 
+    def offer_prefix(self, prefix: PrefixSnapshot) -> None:
+        """System and context blocks read anew (rule files, git): they come into force with the next window (P-7, W-9)."""
+        self._state.offered, self._state.next_fixed = prefix, prefix_tokens(prefix)
+
     async def pin(self, text: str) -> PinRow:
         """Text that must survive every window of this session (W-3 row 0). Raises UserMistake when it does not fit."""
         return await pin_text(self._state, text)
@@ -329,7 +337,6 @@ class Engine:
         """What is in the window, by part (M-4)."""
         state = self._state
         level = state.level()
-        checkpoint = await state.ports.store.newest_checkpoint(self.session_id)
         return Context(
             session_id=self.session_id,
             title=state.session.title,
@@ -341,7 +348,7 @@ class Engine:
             categories=breakdown(self._requests.look(), level.tokens),
             window=summarise(state.view.window),
             head=state.head,
-            watermark=checkpoint.covered_seq if checkpoint else 0,
+            watermark=state.mark,
         )
 
     async def search(self, query: str, *, limit: int = 20) -> Sequence[Hit]:
@@ -358,27 +365,27 @@ class Engine:
         state = self._state
         settings = state.ports.settings
         window = state.view.window
-        checkpoint = await state.ports.store.newest_checkpoint(self.session_id)
-        slot = await state.ports.store.slot(self.session_id)
         recovered = state.view.recovered()
         model, calibration = state.traits.name, state.calibration
         level = (state.view.estimated_level(calibration, model) if recovered else state.level()).tokens
         lines = state.lines()
+        child = state.session.parent_id is not None
+        writes = settings.checkpoint.enabled and not settings.memory.disable_write and state.lease is not None and not child
         crossed = any(tier <= level and tier not in window.tiers for tier in lines.tiers) or window.gate is not None
-        mark = max(checkpoint.covered_seq if checkpoint else 0, window.covered_seq)
+        mark = max(state.mark, window.covered_seq)
         return Situation(
             level=level,
             lines=lines,
             recovered=recovered,
-            child=state.session.parent_id is not None,
+            child=child,
             consumed=window.tiers,
             gate=window.gate,
-            since_mark=tokens_of(state.view.after(mark), calibration, model) if crossed else 0,
-            writer_running=slot.running,
-            checkpoints=settings.checkpoint.enabled and not settings.memory.disable_write and state.lease is not None,
+            since_mark=tokens_of(state.view.after(mark), calibration, model) if crossed and writes else 0,
+            writer_running=running(state),
+            checkpoints=writes,
             auto=settings.compaction.auto,
             window_undone=state.window_undone,
-            usable_checkpoint=checkpoint is not None and checkpoint.covered_seq > window.covered_seq,
+            usable_checkpoint=state.mark > window.covered_seq,
         )
 
     async def _make_room(self) -> None:
@@ -433,7 +440,10 @@ class Engine:
     def _named(self, message: Message) -> Message:
         ports = self._state.ports
         return msgspec.structs.replace(
-            message, id=message.id or ports.ids.new("msg"), created=message.created or ports.clock.now()
+            message,
+            id=message.id or ports.ids.new("msg"),
+            created=message.created or ports.clock.now(),
+            finish=message.finish or _finish_of(message),
         )
 
     async def _renew(self) -> None:
@@ -444,6 +454,14 @@ class Engine:
             if not isinstance(renewed, Lease):
                 return  # taken over: the next commit is refused and says so
             state.lease = renewed
+
+
+def _finish_of(message: Message) -> Finish | None:
+    """An answer that comes with its parts is complete; one without is being streamed, and observe_usage ends it."""
+    if message.role != "assistant" or not message.parts:
+        return None
+    calls = any(isinstance(part, ToolCall) for part in message.parts)
+    return Finish.TOOL_CALLS if calls else Finish.STOP
 
 
 def _title(messages: Sequence[Message]) -> str | None:

@@ -80,6 +80,8 @@ class State:
         self.sent_upto = 0
         """The newest seq that a request of this window has held: what lies after it may still be cut."""
         self.noticed: set[str] = set()
+        self.mark = 0
+        """``covered_seq`` of the newest checkpoint that no undo covers; 0 = none. The row itself is read when it is used."""
         self.view: View
 
     # --- writing -------------------------------------------------------------------------------------------------
@@ -145,6 +147,8 @@ class State:
         window = await store.newest_window(session_id)
         last = await store.newest_window(session_id, include_undone=True)
         self.window_undone = last is not None and (window is None or last.id != window.id)
+        checkpoint = await store.newest_checkpoint(session_id)
+        self.mark = checkpoint.covered_seq if checkpoint else 0
         self.pins = tuple(pin for pin in await store.pins(session_id) if not pin.removed)
         self.view = await self._view(window or _unopened())
         if window is not None:

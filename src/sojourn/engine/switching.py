@@ -3,7 +3,7 @@
 from sojourn.base import WorkFailed
 from sojourn.checkpoint import checkpoint_path
 from sojourn.cycle import LadderState, draw_lines, next_step, stop_for, tiers_at_or_below, too_full
-from sojourn.engine.firing import Came, write_now, write_or_wait
+from sojourn.engine.firing import Came, running, write_now, write_or_wait
 from sojourn.engine.opening import Composed, Frame, compose_compaction, compose_rebuild, compose_start
 from sojourn.engine.pinning import pins_section
 from sojourn.engine.state import State
@@ -39,7 +39,7 @@ async def switch(
     before = state.level().tokens
     tried: list[Came] = []
     while True:
-        step = next_step(await _ladder(state, manual, tried))
+        step = next_step(_ladder(state, manual, tried))
         state.notice(step.notice)
         if step.rung == "compact":
             window = await compact(state, reason, step.outcome)
@@ -75,18 +75,23 @@ async def _rebuild(state: State, reason: str, outcome: str, shares: tuple[float,
     checkpoint = await state.ports.store.newest_checkpoint(state.session.id)
     present = state.view.window
     covered = max(checkpoint.covered_seq if checkpoint else 0, present.covered_seq)
-    lines = state.lines()
     composed: Composed | None = None
     for share in shares:
-        composed = await compose_rebuild(_frame(state, share), checkpoint, covered)
-        if not too_full(_level_after(state, composed), lines.full_trigger):
+        smaller = await compose_rebuild(_frame(state, share), checkpoint, covered)
+        if not smaller.opening.has_content:
+            break  # too small a budget to say anything: the one before stands
+        composed = smaller
+        if not too_full(_level_after(state, composed), state.lines().full_trigger):
             break
-    else:
-        state.notice("window_opens_full")
-    if composed is None or not composed.opening.has_content:
+    if composed is None:
         return None
-    if composed.digest_seq <= present.digest_seq and _level_after(state, composed) >= _estimated(state):
-        raise _no_gain(state)
+    if too_full(_level_after(state, composed), state.lines().full_trigger):
+        state.notice("window_opens_full")
+    if _level_after(state, composed) >= _estimated(state):
+        if reason == "manual":
+            return None  # asked for by hand where it would only make the view larger
+        if composed.digest_seq <= present.digest_seq:
+            raise _no_gain(state)
     if checkpoint is None and outcome == "rebuilt":
         outcome = "extracted"
     return await _commit_window(state, composed, kind="rebuild", reason=reason, outcome=outcome, checkpoint=checkpoint)
@@ -138,21 +143,18 @@ async def _commit_window(
     return stored
 
 
-async def _ladder(state: State, manual: bool, tried: list[Came]) -> LadderState:
+def _ladder(state: State, manual: bool, tried: list[Came]) -> LadderState:
     settings = state.ports.settings
-    checkpoint = await state.ports.store.newest_checkpoint(state.session.id)
-    slot = await state.ports.store.slot(state.session.id)
-    covered = state.view.window.covered_seq
     return LadderState(
         trigger=state.lines().full_trigger,
         child=state.session.parent_id is not None,
         manual=manual,
         checkpoint_enabled=settings.checkpoint.enabled,
         memory_writable=not settings.memory.disable_write,
-        has_checkpoint=checkpoint is not None,
-        usable_checkpoint=checkpoint is not None and checkpoint.covered_seq > covered,
+        has_checkpoint=state.mark > 0,
+        usable_checkpoint=state.mark > state.view.window.covered_seq,
         has_model=state.ports.writer.name == "model",
-        writer_running=slot.running,
+        writer_running=running(state),
         tried=tuple(tried),
     )
 

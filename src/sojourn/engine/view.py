@@ -55,11 +55,14 @@ class View:
             self._tokens = add(self._tokens, message_tokens(sent))
             if message.seq <= self.window.opened_at_seq:
                 self._measured = sum(self._tokens.values())
-            elif message.role == "assistant" and message.finish is not None:
-                self.steps += 1
-                size = sum(self._tokens.values())
-                self.growth.append(size - self._measured)
-                self._measured = size
+            elif _finished(message):
+                self._count_step()
+
+    def _count_step(self) -> None:
+        self.steps += 1
+        size = sum(self._tokens.values())
+        self.growth.append(size - self._measured)
+        self._measured = size
 
     def after(self, seq: int) -> list[Message]:
         """The messages with a higher seq, as sent."""
@@ -71,7 +74,10 @@ class View:
             if self.sent[index].id == message.id:
                 sent = apply_trims(message, self.window.trims)
                 self._tokens = add(_less(self._tokens, message_tokens(self.sent[index])), message_tokens(sent))
+                newly = _finished(message) and not _finished(self.sent[index])
                 self.sent[index] = sent
+                if newly and message.seq > self.window.opened_at_seq:
+                    self._count_step()
                 return
 
     def retrim(self, window: Window, whole: Iterable[Message]) -> None:
@@ -140,6 +146,10 @@ class View:
 def tokens_of(messages: Sequence[Message], calibration: Calibration, model: str) -> int:
     """Calibrated tokens of some messages."""
     return calibrated(calibration, model, add(*(message_tokens(message) for message in messages)))
+
+
+def _finished(message: Message) -> bool:
+    return message.role == "assistant" and message.finish is not None
 
 
 def _less(tokens: Tokens, taken: Tokens) -> Tokens:

@@ -52,11 +52,22 @@ SCHEMA: tuple[SectionRule, ...] = (
 )
 """In the order in which they stand. Template, prompt, validator and renderer derive from it. Budgets sum to 11,000."""
 
+KNOWLEDGE_SHARE = 25
+"""Percent of the trigger that knowledge may take (K-2)."""
+MOST_KNOWLEDGE = 20_000
+"""Tokens."""
+
 
 def budgets(trigger: int) -> dict[Section, int]:
-    """Tokens by section: times min(1, trigger / 50,000) on small windows, floored (K-2)."""
-    scale = min(max(trigger, 0), _FULL_TRIGGER)
-    return {rule.section: rule.budget * scale // _FULL_TRIGGER for rule in SCHEMA}
+    """Tokens by section: times min(1, trigger / 50,000) on small windows, floored (K-2).
+
+    Knowledge may take a quarter of the trigger, at most 20,000: what later work needs from before a boundary is mostly
+    found there, and the opening's total (W-4) bounds it in any case (measured: docs/decisions/0005).
+    """
+    trigger = max(trigger, 0)
+    scaled = {rule.section: rule.budget * min(trigger, _FULL_TRIGGER) // _FULL_TRIGGER for rule in SCHEMA}
+    knowledge = min(MOST_KNOWLEDGE, trigger * KNOWLEDGE_SHARE // 100)
+    return scaled | {Section.KNOWLEDGE: max(scaled[Section.KNOWLEDGE], knowledge)}
 
 
 class _Bullet(msgspec.Struct, frozen=True):
@@ -95,9 +106,10 @@ def render_items(
     fit is skipped and the next one tried. What is kept stands in its given order, so unchanged items keep their bytes.
     """
     sheets = _sheets(items, count)
+    room = _lent(sheets, budget_by_section)
     kept: set[str] = set()
     for sheet in sheets:
-        kept |= _keep(sheet, budget_by_section.get(sheet.rule.section, 0))
+        kept |= _keep(sheet, room.get(sheet.rule.section, 0))
     return _render(sheets, kept)
 
 
@@ -105,7 +117,7 @@ def fit_items(items: Sequence[Item], budget: int, trigger: int, count: Count) ->
     """The same within one total budget in tokens: by the sections' weights first, then what is left over to single
     items, the section that drops last coming first. The text never exceeds the budget."""
     sheets = _sheets(items, count)
-    full = budgets(trigger)
+    full = _lent(sheets, budgets(trigger))
     room = budget
     while room > 0:
         text, kept, dropped = _render(sheets, _within(sheets, full, room))
@@ -114,6 +126,13 @@ def fit_items(items: Sequence[Item], budget: int, trigger: int, count: Count) ->
             return text, kept, dropped
         room -= over + 1
     return _render(sheets, set())
+
+
+def _lent(sheets: Sequence[_Sheet], full: Mapping[Section, int]) -> dict[Section, int]:
+    """The budgets, with knowledge given what the other sections have no use for: the sum stays."""
+    wants = {sheet.rule.section: sheet.heading + sum(bullet.tokens for bullet in sheet.bullets) for sheet in sheets}
+    spare = sum(max(0, budget - wants.get(name, 0)) for name, budget in full.items() if name is not Section.KNOWLEDGE)
+    return {name: budget + (spare if name is Section.KNOWLEDGE else 0) for name, budget in full.items()}
 
 
 def _within(sheets: Sequence[_Sheet], full: Mapping[Section, int], room: int) -> set[str]:

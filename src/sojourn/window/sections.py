@@ -35,7 +35,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
 ROWS: tuple[Row, ...] = (
     Row("pins", "Pins", 2_000, 2_000, 0, "start", last=True, at_start=True),
     Row("tasks", "Tasks ledger", 500, 200, 1, "lines"),
-    Row("checkpoint", "Session checkpoint", 11_000, 1_500, 4, "items"),
+    Row("checkpoint", "Session checkpoint", 29_000, 1_500, 4, "items"),
     Row("working_set", "Working set", 0, 0, 2, "names", cap_share=0.03),
     Row("state", "Mode, plan, skills and hooks", 3_000, 500, 2, "start"),
     Row("actors", "Active actors", 500, 100, 1, "lines"),

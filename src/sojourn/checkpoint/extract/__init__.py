@@ -17,6 +17,8 @@ from sojourn.checkpoint.extract.frontier import frontier, next_step
 from sojourn.checkpoint.extract.intents import Requests, requests
 from sojourn.checkpoint.extract.knowledge import knowledge
 from sojourn.checkpoint.extract.notes import notes
+from sojourn.checkpoint.extract.remarks import remarks
+from sojourn.checkpoint.extract.values import values
 from sojourn.checkpoint.redact import redact
 from sojourn.checkpoint.writer import WriterInput
 from sojourn.window.schema import budgets
@@ -24,6 +26,8 @@ from sojourn.window.schema import budgets
 __all__ = ["extract"]
 
 _CHARACTERS_A_TOKEN = 4
+_REMARKS = 5
+"""A fifth of the knowledge may be what comments and documents say."""
 _STATES = ("done: ", "under way: ", "remaining: ")
 
 
@@ -40,8 +44,9 @@ def extract(run: WriterInput) -> tuple[Item, ...]:
     plan, whole = frontier(evidence)
     step = next_step(evidence, plan, idle)
     found: list[Found] = [*asked.open, *([step] if step else []), *plan, *directives(evidence, run.items), *files(evidence)]
-    found += [*notes(evidence), *errors(evidence), *resources(evidence), *decisions(evidence, closing)]
+    found += [*notes(evidence), *values(evidence), *errors(evidence), *resources(evidence), *decisions(evidence, closing)]
     room = budgets(run.trigger)
+    found += remarks(evidence, room[Section.KNOWLEDGE] * _CHARACTERS_A_TOKEN // _REMARKS)
 
     def learn(present: Sequence[Item], shown: Sequence[str]) -> tuple[list[Found], dict[str, float]]:
         lines, values = knowledge(evidence, present, shown, sum(room.values()) * _CHARACTERS_A_TOKEN)

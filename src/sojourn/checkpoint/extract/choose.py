@@ -50,7 +50,7 @@ def choose(
     others = [item.text for one in chosen.values() for item in one.open]
     known = [item for item in present if item.section is Section.KNOWLEDGE and item.status is ItemStatus.OPEN]
     lines, values = learn(known, others)
-    spare = room[Section.KNOWLEDGE] + sum(one.rest for one in chosen.values())
+    spare = room[Section.KNOWLEDGE]
     chosen[Section.KNOWLEDGE] = _section(Section.KNOWLEDGE, present, [*found, *lines], closed, spare, mark, values)
     ordered = [chosen[section] for section in Section]
     return (*(item for one in ordered for item in one.open), *(item for one in ordered for item in one.left))

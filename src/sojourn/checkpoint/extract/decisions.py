@@ -3,34 +3,41 @@
 import re
 
 from sojourn.base import Section
+from sojourn.checkpoint.extract.cues import CONTRAST, NAME, REASON, VALUE
 from sojourn.checkpoint.extract.evidence import Evidence, Speech
 from sojourn.checkpoint.extract.found import Found
 from sojourn.checkpoint.extract.words import clip, sentences
 
 _DECIDES = re.compile(
-    r"\b(?:decided|decision|conclu(?:de|ded|sion)|chose|chosen|root cause|the (?:problem|issue|bug|cause|reason"
+    r"\b(?:decided|decision|conclu(?:de|ded|sion)|chose|chosen|choice|picked|root cause|the (?:problem|issue|bug|cause|reason"
     r"|fix|solution|key|culprit|trick) (?:is|was|here)"
     r"|turns out|the (?:best|right|simplest|cleanest) (?:approach|way|option|fix)|we(?:'ll| will"
     r"| should) (?:use|keep|go with)|I(?:'ll| will) (?:use|keep|go with)"
-    r"|going with|opted|settled on|agreed|confirmed|verified that|fixed by|caused by)\b"
-    r"|决定|结论|根因|根本原因|原因是|原因在于|采用|选择|最终|确认了?|问题是|问题在于|问题出在|确定",
+    r"|(?:going|go|goes|went|stick(?:s|ing)?|stuck|stay(?:s|ing)?|stayed) with|stick(?:s|ing)? to|stuck to|opted|settled?"
+    r"|weigh(?:ed|ing)|it is(?=[.!;,])|agreed|confirmed|verified that|fixed by|caused by)\b"
+    r"|决定|结论|根因|根本原因|原因是|原因在于|采用|选择|选了|选定|选用|敲定|定为|定下|权衡|最终|沿用|确认了?|问题是|问题在于|问题出在|确定",
     re.I,
 )
 _REJECTS = re.compile(
     r"\b(?:instead of|rather than|not worth|won't work|doesn't work|rejected|ruled out|abandon(?:ed)?"
-    r"|avoid(?:ed|s)?|drop(?:ped)? the|no need to|unnecessary|would break|"
-    r"can't use|cannot use|must not|trade-?off)\b|放弃|不采用|否决|而不是|行不通|不可行|没必要|不需要|排除",
+    r"|avoid(?:ed|s)?|drop(?:ped)? the|no need to|unnecessary|would break|do not reopen|the others? (?:\w+ )?(?:was|were|is|are)"
+    r"|can't use|cannot use|must not|trade-?off)\b|放弃|不采用|否决|而不是|行不通|不可行|没必要|不需要|排除|不再(?:讨论|考虑|用)|不用",
     re.I,
 )
-_REASONS = re.compile(
-    r"\b(?:because|since|so that|therefore|thus|which means|means that|due to|in order to)\b|因为|所以|因此|由于|以便|意味着",
-    re.I,
+_OWN = re.compile(
+    r"\b(?:I|we)(?:['’](?:ve|d|ll)| have| had| will| would| now| also| just| therefore| deliberately| only| always| never"
+    r"| do(?:n['’]t| not)){0,2} (?!(?:see|saw|look|read|check|search|find|found|run|ran|think|thought|need|want|start|begin|began|notice|"
+    r"understand|know|believe|hope|guess|assume|wonder|am|are|was|were|can|could|have|had|had|do|did|should|might|may|try|tried"
+    r"|compare|test|open|view|list|ask|hit|get|got|show|explain|continue|verify|wait for)\b)[a-z]{3,}"
+    r"|我们?(?:就|会|先|只|都|已|已经|没有|不|也|再){0,2}(?:把|将|让|给|用|改|选|留|保留|存|放|设|定|按|加|删|拆|合并|固定|限制|采用|沿用)",
 )
-_CODE = re.compile(r"`[^`]+`|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|/\w")
+"""The assistant tells of its own doing. Looking and thinking settle nothing."""
 _SPEAKER = re.compile(r"\s*(?:user|human|system|用户|系统)\s*[:：]", re.I)
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 """A Han character says as much as two letters or more."""
 _MOST = 320
+_DONE = 0.9
+"""What it did, with a reason or with what it did not do."""
 _LEAST = 1.4
 """A bare turn of phrase, without a reason, a name of something or a place in an answer, decides nothing."""
 _FINAL = 1.0
@@ -55,10 +62,14 @@ def _collect(speech: Speech, bonus: float, best: dict[str, Found]) -> None:
             or _SPEAKER.match(sentence)
         ):
             continue
+        reason = bool(REASON.search(sentence))
+        details = len(NAME.findall(sentence)) + len(VALUE.findall(sentence))
         cues = 1.2 * bool(_DECIDES.search(sentence)) + 1.2 * bool(_REJECTS.search(sentence))
+        if not cues and (reason or CONTRAST.search(sentence)) and _OWN.search(sentence):
+            cues = _DONE
         if not cues:
             continue
-        weight = cues + 0.5 * bool(_REASONS.search(sentence)) + 0.25 * min(len(_CODE.findall(sentence)), 4) + bonus
+        weight = cues + 0.5 * reason + 0.25 * min(details, 4) + bonus
         if weight < _LEAST:
             continue
         text = clip(sentence, _MOST)

@@ -18,6 +18,10 @@ _TELLING = re.compile(
     r"|错误|失败|异常|找不到|无法|超时).*$",
     re.M,
 )
+_SAYS = re.compile(
+    r"\b\w*(?:Error|Exception|Panic|error(?:\[\w+\])?|fatal|panic)\b[^:\n]{0,20}: \S.{6}|(?:错误|失败|异常)[:：]\s*\S.{3}"
+)
+"""A line that names an error and says what it is."""
 _STACK = re.compile(r"Traceback|^\s*(?:at |File \")")
 _EXIT_LINE = re.compile(r"exit code", re.I)
 _NUMBERS = re.compile(r"\d+")
@@ -55,6 +59,7 @@ def _telling(output: str) -> str:
     head, tail = output[:6_000], output[6_000:][-6_000:]
     lines = [found[0] for found in _TELLING.finditer(head + tail) if not _STACK.search(found[0])]
     if lines:
+        lines = [line for line in lines if _SAYS.search(line)] or lines
         return clip(plain(lines[-1] if "Traceback" in output else lines[0]), _MOST)
     rest = [text for line in (head + tail).splitlines() if len(text := plain(line)) > 8 and not _EXIT_LINE.match(text)]
     return clip(rest[-1], _MOST) if rest else ""

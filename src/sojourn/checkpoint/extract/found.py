@@ -8,6 +8,7 @@ import msgspec
 from sojourn.base import Item, Section
 
 _PATH = re.compile(r"`([^`]+)`")
+_SETS = re.compile(r"(`[^`]+`: )(?:[a-z]+ ){0,4}[\"']?([A-Za-z][\w.-]*)[\"']?\s*(?::[^:=]+=|:?=|:)")
 _STATE = re.compile(r"(?:done|under way|remaining): ")
 
 
@@ -31,8 +32,8 @@ def item_id(section: Section, text: str) -> str:
 def subject(section: Section, text: str) -> str:
     """What a line is about: a newer line about the same subject supersedes an older one.
 
-    The file of a files line, the state a resources line tells, the step of a frontier line, the request of an intent; the text
-    itself where a section has no such thing.
+    The file of a files line, the state a resources line tells, the step of a frontier line, the request of an intent, the value
+    that a file sets; the text itself where a section has no such thing.
     """
     match section:
         case Section.FILES:
@@ -44,6 +45,9 @@ def subject(section: Section, text: str) -> str:
             return _STATE.sub("", text, count=1)
         case Section.ERRORS:
             return text.split(" -> ", 1)[0]
+        case Section.KNOWLEDGE:
+            found = _SETS.match(text)
+            return found[1] + found[2] if found else text
         case Section.NEXT:
             return "next"
         case _:

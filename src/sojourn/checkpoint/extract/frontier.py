@@ -34,6 +34,9 @@ _NEXT = re.compile(
     r"|接下来|下一步|现在(?:来|我|开始)|让我|我将",
     re.I,
 )
+_COMMITTED = re.compile(r"^\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] \S.*$", re.M)
+_HEAD = 20_000
+"""Characters of an output in which a commit is told."""
 _MOST = 220
 _FRESH = 8
 """Messages: what was said earlier than that is no next step any more."""
@@ -62,6 +65,10 @@ def frontier(evidence: Evidence) -> tuple[list[Found], bool]:
                 state = "pending" if mark == " " else ("in_progress" if mark == "~" else "done")
                 steps[clip(text.strip(), _MOST)] = _step(clip(text.strip(), _MOST), state, speech.seq)
     said: dict[str, Found] = {}
+    for act in evidence.acts:
+        if "commit" in act.command and not act.failed:
+            for line in _COMMITTED.findall(act.output[:_HEAD]):
+                said[line] = Found(Section.FRONTIER, f"done: {clip(line, _MOST)}", (act.seq,), 1.2)
     for speech in evidence.assistant:
         for sentence in sentences(speech.text):
             if 12 <= len(sentence) <= 300 and not sentence.endswith((":", "：", "?")):

@@ -12,7 +12,8 @@ _TAGS = (
     "NOTE", "WARN", "FIXME", "IMPORTANT", "TODO", "HACK", "XXX", "CAUTION", "DEPRECATED", "BUG", "SAFETY", "INVARIANT",
     "GOTCHA", "ATTENTION", "DANGER", "注意", "警告", "重要", "待办", "切记", "危险",
 )  # fmt: skip
-_TAG = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(_TAGS)})(?:ING)?(?=\(|\s*[:：!！]|\s-\s|\]|\*)")
+_ANY = rf"(?:{'|'.join(_TAGS)})(?:ING)?"
+_TAG = re.compile(rf"(?<![A-Za-z0-9_]){_ANY}(?=\(|\s*[:：!！]|\s-\s|\]|\*)|(?<=[#/*;-] ){_ANY}(?= \w)")
 _STRONG = re.compile(r"WARN|IMPORTANT|CAUTION|SAFETY|INVARIANT|GOTCHA|DANGER|ATTENTION|FIXME|注意|警告|重要|切记|危险")
 _COMMENT = re.compile(r"\W*(?://|#|/\*|\*|--|;|<!--|>|\"\"\")")
 _LOGGED = 0.3

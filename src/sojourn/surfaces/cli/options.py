@@ -199,7 +199,7 @@ async def each_file(files: Sequence[Path], work: Callable[[Path], Coroutine[Any,
         except SojournError as error:
             sys.stdout.flush()
             complain(str(error), error.next_step)
-            worst = error.exit_code and 1
+            worst = max(worst, error.exit_code)
     return worst
 
 
