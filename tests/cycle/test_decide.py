@@ -231,7 +231,7 @@ def cold(level: int, policy: Policy = "economy", **more: object) -> Decision:
     return decide(at(level, **{"lines": thrifty(policy), "usable_checkpoint": True, "cache_expired": True} | more))
 
 
-@pytest.mark.design("C-15")
+@pytest.mark.design("C-15", "N7")
 @pytest.mark.parametrize("policy", ["balanced", "economy"])
 def test_a_cold_cache_opens_a_window_above_half(policy: Policy) -> None:
     assert cold(90_001, policy) == Decision("open", "cold_cache")

@@ -20,7 +20,7 @@ MEASURED = Economics(
 # f b + W + R = 50,000 + 30,000 + 20,000 = 100,000; n = sqrt(200,000 / 200) = 31.6228; n g = 63,245.55
 
 
-@pytest.mark.design("C-18")
+@pytest.mark.design("C-18", "N11")
 def test_the_formula_by_hand() -> None:
     assert economic_trigger(180_000, "economy", MEASURED) == 93_245
     assert economic_trigger(180_000, "balanced", MEASURED) == 129_553  # sqrt(93,245 * 180,000) = 129,553.46

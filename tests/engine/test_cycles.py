@@ -76,7 +76,7 @@ def test_one_usage_record_triggers_one_window() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.design("M-2", "M-3")
+@pytest.mark.design("M-2", "M-3", "N5")
 @pytest.mark.report(36)
 def test_the_level_rests_on_the_usage_reported_and_on_what_came_after() -> None:
     async def main() -> None:

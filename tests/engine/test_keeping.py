@@ -82,6 +82,7 @@ def test_a_pin_that_does_not_fit_is_refused_when_it_is_made() -> None:
 
 
 @pytest.mark.design("R-9")
+@pytest.mark.report(104)
 def test_text_sent_to_a_running_session_enters_at_the_next_safe_point_once() -> None:
     async def main() -> None:
         async with await engine_for(64_000) as engine:

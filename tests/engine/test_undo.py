@@ -25,7 +25,7 @@ async def _rebuilt() -> tuple[Engine, Projected]:
     return engine, before
 
 
-@pytest.mark.design("R-4", "W-12", "R-5")
+@pytest.mark.design("R-4", "W-12", "R-5", "N1")
 @pytest.mark.report(108)
 def test_undo_returns_the_exact_earlier_view_followed_by_what_was_written_since() -> None:
     async def main() -> None:

@@ -112,7 +112,7 @@ def check(found: Result, data: bytes, *, by_line: bool) -> None:
         assert {part.state for part in calls} <= {"completed", "error", "interrupted"}
 
 
-@pytest.mark.design("R-14")
+@pytest.mark.design("R-14", "T-5")
 @pytest.mark.report(107)
 @pytest.mark.parametrize("format", sorted(READERS))
 @settings(max_examples=100, deadline=None)

@@ -96,6 +96,7 @@ def test_a_fact_out_of_view_is_found_out(demo: Demo) -> None:
     assert made.kept == demo.kept
 
 
+@pytest.mark.design("N9")
 def test_the_other_strategies_are_cut_at_the_same_places_to_the_same_size(demo: Demo) -> None:
     assert [other.name for other in demo.others] == ["drop_oldest", "keep_last"]
     cuts = demo.replay.windows[1:]

@@ -222,7 +222,7 @@ def test_what_is_dense_is_not_counted_twice() -> None:
 # --- properties -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.design("M-1")
+@pytest.mark.design("M-1", "T-5")
 @given(ANY_TEXT)
 @settings(max_examples=100, deadline=None)
 def test_any_string_has_a_positive_estimate(text: str) -> None:

@@ -105,7 +105,7 @@ async def _compare(desk: Desk, model: Model) -> None:
     assert sorted(hit.seq for hit in hits) == [message.seq for message in await store.messages(sid)]
 
 
-@pytest.mark.design("R-4", "R-9")
+@pytest.mark.design("R-4", "R-9", "T-5")
 @settings(max_examples=100, deadline=None)
 @given(st.lists(_STEP, min_size=4, max_size=24))
 def test_what_is_visible_is_what_the_rules_say(steps: list[tuple[str, int, int]]) -> None:

@@ -68,7 +68,7 @@ def next_words(seq):
     return Message("next", "user", "user", (Text("continue"),), seq)
 
 
-@pytest.mark.design("Q-3", "R-12")
+@pytest.mark.design("Q-3", "R-12", "T-5")
 @pytest.mark.report(58, 59, 63, 64)
 @pytest.mark.parametrize("protocol", ["anthropic", "chat"])
 @given(history=histories(), window=st.sampled_from([None, WINDOW]), prefix=st.sampled_from([None, PREFIX]), blind=st.booleans())

@@ -143,6 +143,7 @@ def thought(name="m", signature="s", text="hm", redacted=""):
 
 
 @pytest.mark.design("Q-3", "R-12")
+@pytest.mark.report(60, 62)
 def test_thinking_goes_to_the_model_that_signed_it_only():
     def kept(*parts, finish=Finish.STOP, traits=SEES):
         got = messages(user(1, Text("go")), model(2, *parts, finish=finish), traits=traits)

@@ -228,7 +228,7 @@ _LINES = st.lists(
 )
 
 
-@pytest.mark.design("W-5")
+@pytest.mark.design("W-5", "T-5")
 @settings(max_examples=150, deadline=None)
 @given(_LINES, st.integers(0, 200))
 def test_never_over_the_budget_and_no_heading_lost_while_they_fit(lines: list[str], budget: int) -> None:

@@ -446,7 +446,7 @@ _piece = st.one_of(
 )
 
 
-@pytest.mark.design("W-4")
+@pytest.mark.design("W-4", "N4", "T-5")
 @settings(max_examples=60, deadline=None)
 @given(
     base=st.one_of(st.sampled_from(_BASES), st.integers(0, 1_800_000)),

@@ -24,12 +24,13 @@ NAME = re.compile(
 )
 REASON = re.compile(
     r"\b(?:because|since|so that|therefore|thus|hence|which means|means that|due to|in order to|as (?:the|it|they|we)\b"
-    r"|otherwise|or else|would (?:have|need|be|break|bring|make|mean|lose)|too (?:slow|large|big|many|much|few|long|late|risky|costly))\b"
+    r"|otherwise|or else|would (?:have|need|be|break|bring|make|mean|lose)"
+    r"|too (?:slow|large|big|many|much|few|long|late|risky|costly))\b"
     r"|因为|所以|因此|由于|以便|意味着|否则|以免|免得|为了|这样才|太(?:慢|大|多|贵|长|复杂|晚|小)",
     re.I,
 )
 CONTRAST = re.compile(
     r"[,;(] ?(?:and )?not\b|\bnot\b[^.;]{1,50}\bbut\b|\binstead\b|\brather than\b|\bno longer\b|\bonly\b|\bnever\b"
-    r"|\bthe (?:other|others|alternatives?)\b|而不是|而非|不再|不是|[，,；] ?不(?!过|但|仅)|只(?!是|要|有)|另一(?:个|种)",
+    r"|而不是|而非|不再|不是|[，,；] ?不(?!过|但|仅)|只(?!是|要|有)|另一(?:个|种)",
     re.I,
 )

@@ -20,24 +20,35 @@ _DECIDES = re.compile(
 )
 _REJECTS = re.compile(
     r"\b(?:instead of|rather than|not worth|won't work|doesn't work|rejected|ruled out|abandon(?:ed)?"
-    r"|avoid(?:ed|s)?|drop(?:ped)? the|no need to|unnecessary|would break|do not reopen|the others? (?:\w+ )?(?:was|were|is|are)"
-    r"|can't use|cannot use|must not|trade-?off)\b|放弃|不采用|否决|而不是|行不通|不可行|没必要|不需要|排除|不再(?:讨论|考虑|用)|不用",
+    r"|avoid(?:ed|s)?|drop(?:ped)? the|no need to|unnecessary|would break|the others? (?:\w+ )?(?:was|were|is|are)"
+    r"|can't use|cannot use|must not|trade-?off)\b|放弃|不采用|否决|而不是|行不通|不可行|没必要|不需要|排除|不用"
+    r"|不再(?:讨论|考虑|用)",
     re.I,
 )
 _OWN = re.compile(
-    r"\b(?:I|we)(?:['’](?:ve|d|ll)| have| had| will| would| now| also| just| therefore| deliberately| only| always| never"
-    r"| do(?:n['’]t| not)){0,2} (?!(?:see|saw|look|read|check|search|find|found|run|ran|think|thought|need|want|start|begin|began|notice|"
-    r"understand|know|believe|hope|guess|assume|wonder|am|are|was|were|can|could|have|had|had|do|did|should|might|may|try|tried"
-    r"|compare|test|open|view|list|ask|hit|get|got|show|explain|continue|verify|wait for)\b)[a-z]{3,}"
+    r"\b(?:I|[Ww]e)(?:['’](?:ve|d|ll)| have| had| will| would| now| also| just| therefore| deliberately| only| always| never"
+    r"| do(?:n['’]t| not)){0,2} (?!(?:see|saw|read|find|found|run|ran|think|thought|begin|began|understand|understood|know|knew"
+    r"|am|are|was|were|can|could|have|had|do|did|should|might|may|try|tried|hit|get|got|show(?:ed)?"
+    r"|(?:look|check|search|need|want|start|notice|believe|hope|guess|assume|wonder|compare|test|open|view|list|ask|explain"
+    r"|continue|wait|confirm|trace)e?d?|verif(?:y|ied))\b)[a-z]{3,}"
     r"|我们?(?:就|会|先|只|都|已|已经|没有|不|也|再){0,2}(?:把|将|让|给|用|改|选|留|保留|存|放|设|定|按|加|删|拆|合并|固定|限制|采用|沿用)",
 )
 """The assistant tells of its own doing. Looking and thinking settle nothing."""
+_LOOKS = re.compile(
+    r"^(?:now,? |next,? |so |then |first,? |ok(?:ay)?[,.] )?(?:let me|let['’]s|I['’]ll|I will|I need to|I should)\b"
+    r"|^(?:现在)?让我|\b(?:the user|you)(?: have| had| has)? (?:said|says?|told|ask(?:s|ed)?|want(?:s|ed)?|meant?)\b"
+    r"|(?:用户|你)(?:说|要求|想|问)",
+    re.I,
+)
+"""What it is about to do, or what somebody else said."""
 _SPEAKER = re.compile(r"\s*(?:user|human|system|用户|系统)\s*[:：]", re.I)
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 """A Han character says as much as two letters or more."""
 _MOST = 320
 _DONE = 0.9
 """What it did, with a reason or with what it did not do."""
+_SAID = 0.5
+"""What is so, with a reason or with what is not."""
 _LEAST = 1.4
 """A bare turn of phrase, without a reason, a name of something or a place in an answer, decides nothing."""
 _FINAL = 1.0
@@ -50,11 +61,12 @@ def decisions(evidence: Evidence, closing: frozenset[int]) -> list[Found]:
     for speech in evidence.assistant:
         _collect(speech, _FINAL if speech.seq in closing else 0.3, best)
     for speech in evidence.thoughts:
-        _collect(speech, 0.0, best)
+        _collect(speech, None, best)
     return list(best.values())
 
 
-def _collect(speech: Speech, bonus: float, best: dict[str, Found]) -> None:
+def _collect(speech: Speech, bonus: float | None, best: dict[str, Found]) -> None:
+    """``bonus`` None: a thought, which wanders: only what it says it decided counts."""
     for sentence in sentences(speech.text):
         if (
             not 20 <= len(sentence) + len(_HAN.findall(sentence)) <= 700
@@ -65,11 +77,11 @@ def _collect(speech: Speech, bonus: float, best: dict[str, Found]) -> None:
         reason = bool(REASON.search(sentence))
         details = len(NAME.findall(sentence)) + len(VALUE.findall(sentence))
         cues = 1.2 * bool(_DECIDES.search(sentence)) + 1.2 * bool(_REJECTS.search(sentence))
-        if not cues and (reason or CONTRAST.search(sentence)) and _OWN.search(sentence):
-            cues = _DONE
+        if not cues and bonus is not None and (reason or CONTRAST.search(sentence)) and not _LOOKS.search(sentence):
+            cues = _DONE if _OWN.search(sentence) else _SAID
         if not cues:
             continue
-        weight = cues + 0.5 * reason + 0.25 * min(details, 4) + bonus
+        weight = cues + 0.5 * reason + 0.25 * min(details, 4) + (bonus or 0.0)
         if weight < _LEAST:
             continue
         text = clip(sentence, _MOST)

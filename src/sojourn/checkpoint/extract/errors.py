@@ -11,8 +11,8 @@ from sojourn.checkpoint.extract.found import Found
 from sojourn.checkpoint.extract.words import clip, plain
 
 _TELLING = re.compile(
-    r"^.*?(?:\b(?:[A-Z]\w*(?:Error|Exception|Panic)\b|(?i:error)(?:\[\w+\])?:|panic:|fatal:|CONFLICT\b|FAIL(?:ED|URE)?\b"
-    r"|--- FAIL|Traceback|undefined:|"
+    r"^.*?(?:\b(?:[A-Z]\w*(?:Error|Exception|Panic)\b|(?i:error)(?:\[\w+\]| [A-Z]+\d+)?:|panic:|fatal:"
+    r"|CONFLICT\b|FAIL(?:ED|URE)?\b|--- FAIL|Traceback|undefined:|"
     r"cannot |could not |not found|No such file|Permission denied|command not found|assertion|AssertionError"
     r"|segmentation fault|timed? ?out)"
     r"|错误|失败|异常|找不到|无法|超时).*$",

@@ -14,6 +14,8 @@ _TAGS = (
 )  # fmt: skip
 _ANY = rf"(?:{'|'.join(_TAGS)})(?:ING)?"
 _TAG = re.compile(rf"(?<![A-Za-z0-9_]){_ANY}(?=\(|\s*[:：!！]|\s-\s|\]|\*)|(?<=[#/*;-] ){_ANY}(?= \w)")
+TAGGED = re.compile(rf"{_ANY}(?![A-Za-z0-9_])")
+"""At the head of a sentence: it is a note already."""
 _STRONG = re.compile(r"WARN|IMPORTANT|CAUTION|SAFETY|INVARIANT|GOTCHA|DANGER|ATTENTION|FIXME|注意|警告|重要|切记|危险")
 _COMMENT = re.compile(r"\W*(?://|#|/\*|\*|--|;|<!--|>|\"\"\")")
 _LOGGED = 0.3

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sojourn.base import Section
-from sojourn.checkpoint.extract.evidence import Act, Evidence
+from sojourn.checkpoint.extract.evidence import Evidence
 from sojourn.checkpoint.extract.files import touches
 from sojourn.checkpoint.extract.found import Found
 from sojourn.checkpoint.extract.words import clip, plain
