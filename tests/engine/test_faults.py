@@ -516,7 +516,7 @@ def test_two_short_windows_do_not_stop_and_a_stop_is_for_automatic_ones_only() -
                 with pytest.raises(WorkFailed, match="three windows in a row") as stop:
                     await switching.switch(engine._state, "usage")
                 assert "larger window" in stop.value.next_step
-            assert (await switching.switch(engine._state, "overflow", manual=True)).window is not None
+            assert (await switching.switch(engine._state, "overflow")).window is not None
             engine._state.window_steps = [3, 3, 3]
             engine.go_on()
             assert engine._state.window_steps == []
@@ -534,10 +534,8 @@ class Switching:
         self.asked: list[tuple[str, bool, tuple[float, ...], bool]] = []
         monkeypatch.setattr(session, "switch", self)
 
-    async def __call__(
-        self, state: object, reason: str, *, manual: bool, shares: tuple[float, ...], extract_first: bool
-    ) -> None:
-        self.asked.append((reason, manual, shares, extract_first))
+    async def __call__(self, state: object, reason: str, *, shares: tuple[float, ...], extract_first: bool) -> None:
+        self.asked.append((reason, shares, extract_first))
 
 
 LADDER, SMALLER, EXTRACT = ((1.0, 0.6, 0.35), False), ((0.35,), False), ((0.2,), True)
@@ -558,8 +556,8 @@ def test_a_refusal_is_answered_by_each_way_in_order_then_by_a_stop(
             asked = Switching(monkeypatch).asked
             with pytest.raises(WorkFailed, match="refused 4 requests in a row") as stop:
                 await engine.recover(ModelError(kind, "no"))
-            assert [one[2:] for one in asked] == [LADDER, LADDER, SMALLER, EXTRACT]
-            assert {one[:2] for one in asked} == {(reason, True)}
+            assert [one[1:] for one in asked] == [LADDER, LADDER, SMALLER, EXTRACT]
+            assert {one[0] for one in asked} == {reason}
             assert "max_context" in stop.value.next_step
             with pytest.raises(WorkFailed, match="refused 5 requests"):
                 await engine.recover(ModelError(kind, "no"))
@@ -617,8 +615,8 @@ def test_room_is_made_by_cutting_then_smaller_then_extraction_then_a_stop(monkey
             for works_at, ways in ((1, []), (2, [SMALLER]), (3, [SMALLER, EXTRACT])):
                 monkeypatch.setattr(Engine, "_cut_incoming", cutting(works_at))
                 await engine.project()
-                assert [one[2:] for one in asked] == ways
-                assert {one[:2] for one in asked} <= {("overflow", True)}
+                assert [one[1:] for one in asked] == ways
+                assert {one[0] for one in asked} <= {"overflow"}
                 assert lines == [60_800] * works_at
                 asked.clear()
                 lines.clear()
@@ -918,15 +916,15 @@ def test_while_a_writer_runs_the_slot_is_dirty_and_no_second_one_starts() -> Non
 
 
 @pytest.mark.design("C-9", "C-13")
-@pytest.mark.parametrize(("manual", "wait"), [(False, 180_000), (True, 300_000)])
-def test_without_a_checkpoint_the_writer_is_run_on_the_spot_visibly(manual: bool, wait: int) -> None:
+@pytest.mark.parametrize(("reason", "wait"), [("usage", 180_000), ("overflow", 180_000), ("manual", 300_000)])
+def test_without_a_checkpoint_the_writer_is_run_on_the_spot_visibly(reason: str, wait: int) -> None:
     async def main() -> None:
         events: list[EngineEvent] = []
         writer = Scripted(Written((item(1),)))
         async with await engine_for(64_000, writer=writer, events=events) as engine:
             await engine.project()
             await talked(engine)
-            done = await switching.switch(engine._state, "usage", manual=manual)
+            done = await switching.switch(engine._state, reason)
             assert kinds(events, "notice") == [{"key": "waiting_for_writer", "milliseconds": wait}]
             assert (done.outcome, len(writer.runs)) == ("rebuilt", 1)
             assert done.window is not None
@@ -1290,6 +1288,7 @@ def test_an_import_goes_in_by_batches_of_four_hundred_with_its_source_in_the_las
         )
         assert (row.source.format, row.source.foreign_id, row.source.lines, row.source.bytes) == ("pi", "f1", 12, 7)
         assert row.source.sha == hashlib.sha256(b"0123456").hexdigest()
+        assert row.id.startswith("ses_")
         assert await store.holder(row.id) is None
         stored = await store.messages(row.id)
         assert len({message.id for message in stored}) == 900
@@ -1402,8 +1401,9 @@ def test_an_import_that_is_overtaken_says_so(tmp_path: Path) -> None:
 
         overtaken.commit = refuse  # type: ignore[method-assign,assignment]
         records = [SessionStart("f1"), Imported("f1", user("One.")), Imported("f1", user("Two."))]
-        with pytest.raises(WorkFailed, match=rf"import into {session_id} was overtaken \(epoch\)"):
+        with pytest.raises(WorkFailed, match=rf"import into {session_id} was overtaken \(epoch\)") as stop:
             await import_of(path, *records, store=overtaken)  # type: ignore[arg-type]
+        assert stop.value.next_step == "Import again."
         assert len(await store.messages(session_id)) == 1
         await store.close()
 

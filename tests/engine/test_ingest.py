@@ -171,3 +171,48 @@ def test_a_result_of_megabytes_lies_beside_the_database(tmp_path: Path) -> None:
         await store.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.design("R-14", "R-4")
+def test_our_own_export_brings_windows_checkpoints_and_undos_along(tmp_path: Path) -> None:
+    async def main() -> None:
+        from engine.sessions import reads, user, work
+        from sojourn import exporters
+        from sojourn.engine import Engine
+        from sojourn.record import Session
+        from sojourn.wire import Traits
+
+        store = await SqliteStore.open(None, clock=ManualClock())
+        traits = Traits(name="test-model", limit=32_000)
+        async with await Engine.open(store=store, session=Session(id="ses_old"), traits=traits) as engine:
+            await engine.observe(user("Go."))
+            await work(engine, 40)
+            await engine.observe(user("Never mind this."), reads("gone.py", "gone"))
+            await engine.undo()
+            before = await engine.project()
+        rows = {
+            "windows": await store.windows("ses_old", include_undone=True),
+            "checkpoints": await store.checkpoints("ses_old", include_undone=True),
+            "undos": await store.undos("ses_old"),
+        }
+        session = await store.session("ses_old")
+        assert session is not None
+        messages = await store.messages("ses_old", include_undone=True)
+        blobs: dict[str, bytes] = {}
+        path = tmp_path / "export.jsonl"
+        path.write_text("".join(exporters.to_jsonl(session, messages, blobs.get, **rows)), "utf-8")
+        other = await SqliteStore.open(None, clock=ManualClock())
+        done = await bring_in(other, path)
+        new = done.sessions[0].session_id
+        assert [m.parts for m in await other.messages(new)] == [m.parts for m in await store.messages("ses_old")]
+        for name, old in rows.items():
+            kept = await (other.undos(new) if name == "undos" else getattr(other, name)(new, include_undone=True))
+            assert len(kept) == len(old)
+        async with await Engine.open(store=other, session_id=new, traits=traits) as engine:
+            after = await engine.project()
+            assert after.request.messages == before.request.messages
+            assert after.window.number == before.window.number
+        await other.close()
+        await store.close()
+
+    asyncio.run(main())

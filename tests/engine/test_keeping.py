@@ -2,14 +2,18 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from engine.sessions import engine_for, prose, reads, says, user, work
-from sojourn.base import Finish, SystemClock, Usage, UserMistake
+from sojourn.base import Finish, Item, Section, SystemClock, Usage, UserMistake
+from sojourn.checkpoint import WriterInput, Written
 from sojourn.engine import Engine
+from sojourn.models import ENCODERS
 from sojourn.prefix import build, section
-from sojourn.record import Fence, InboxRow, PrefixSnapshot, PutInbox, Session
+from sojourn.record import Fence, InboxRow, Message, PrefixSnapshot, PutInbox, Session, Text, ToolCall
 from sojourn.record.sqlite import SqliteStore
+from sojourn.request import units
 from sojourn.wire import Traits
 
 TRAITS = Traits(name="test-model", limit=64_000)
@@ -149,5 +153,119 @@ def test_usage_before_any_request_is_a_mistake() -> None:
         async with await engine_for(64_000) as engine:
             with pytest.raises(UserMistake, match="before any project"):
                 await engine.observe_usage(Usage(fresh=1))
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("P-7", "W-12")
+def test_undoing_a_window_brings_its_prefix_back() -> None:
+    async def main() -> None:
+        store = await SqliteStore.open(None, clock=SystemClock())
+        async with await Engine.open(store=store, session=Session(id=""), traits=TRAITS, prefix=prefix("Rules v1")) as engine:
+            await engine.observe(user("Go."))
+            await work(engine, 20)
+            first = await engine.project()
+            engine.offer_prefix(prefix("Rules v2"))
+            await engine.rebuild()
+            assert "Rules v2" in (await engine.project()).request.system[0].text
+            await engine.undo()
+            again = await engine.project()
+            assert units(again.request, ENCODERS["anthropic"]) == units(first.request, ENCODERS["anthropic"])
+        await store.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("Q-2", "S-8")
+def test_looking_changes_nothing_and_a_result_settled_after_a_look_reaches_the_model() -> None:
+    async def main() -> None:
+        async with await engine_for(64_000) as engine:
+            await engine.observe(user("Go."))
+            call = ToolCall(call_id="c", name="bash", arguments={"command": "make"}, state="running")
+            (message,) = await engine.observe(Message(id="", role="assistant", origin="model", parts=(call,)))
+            await engine.context()
+            done = msgspec.structs.replace(call, state="completed", result=(Text("built in 3 s"),))
+            await engine.settle(message.id, 0, done)
+            request = str((await engine.project()).request)
+            assert "built in 3 s" in request
+            assert "outcome unknown" not in request
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("C-2")
+def test_a_request_asks_for_no_more_than_the_model_can_give() -> None:
+    async def main() -> None:
+        for cap, asked in ((2_000, 2_000), (None, 63_994), (100_000, 63_994)):
+            traits = Traits(name="test-model", limit=64_000, output_cap=cap)
+            async with await Engine.open(session=Session(id=""), traits=traits) as engine:
+                await engine.observe(user("Go."))
+                projected = await engine.project()
+                assert projected.level.tokens == 6
+                assert projected.request.settings.max_output == asked
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("R-9")
+def test_the_same_message_again_stands_in_the_view_once() -> None:
+    async def main() -> None:
+        async with await engine_for(64_000) as engine:
+            message = msgspec.structs.replace(user("Go."), id="msg_mine")
+            first = await engine.observe(message)
+            again = await engine.observe(message)
+            assert [one.seq for one in first] == [one.seq for one in again] == [1]
+            assert [one.seq for one in engine.in_view] == [1]
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("M-2", "R-4")
+def test_after_an_undone_turn_the_level_rests_on_no_call_of_it() -> None:
+    async def main() -> None:
+        async with await engine_for(64_000) as engine:
+            await engine.observe(user("Go."), says("Gone."), user("And on."))
+            await engine.project()
+            await engine.observe(says("Far on."))
+            await engine.observe_usage(Usage(fresh=60_000, output=5))
+            assert engine.level().tokens > 60_000
+            undone = await engine.undo()
+            assert undone.level < 1_000
+            assert not undone.over_hard
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("R-1")
+def test_a_window_that_is_refused_leaves_no_session_behind() -> None:
+    async def main() -> None:
+        store = await SqliteStore.open(None, clock=SystemClock())
+        with pytest.raises(UserMistake, match="too small"):
+            await Engine.open(store=store, session=Session(id=""), traits=Traits(limit=7_999))
+        assert list(await store.sessions()) == []
+        await store.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("K-6")
+def test_no_writers_answer_is_taken_unseen() -> None:
+    async def main() -> None:
+        class Loose:
+            name = "model"
+
+            async def write(self, run: WriterInput) -> Written:
+                good = Item("k1", Section.KNOWLEDGE, "password = hunter2hunter2 for the gauge", sources=(1, 9_999))
+                return Written((good, Item("k2", "gossip", "x"), Item("k3", Section.NEXT, "  ")))  # type: ignore[arg-type]
+
+        async with await engine_for(64_000, writer=Loose()) as engine:
+            await engine.observe(user("Go."))
+            await work(engine, 14)
+            row = await engine.store.newest_checkpoint(engine.session_id)
+            assert row is not None
+            (item,) = row.items
+            assert "hunter2" not in item.text
+            assert item.sources == (1,)
+            assert len(row.refused) == 2
 
     asyncio.run(main())

@@ -29,7 +29,8 @@ def window(number: int = 2, *, digest: int = 0, opened: int = 0, trims: tuple[Tr
 
 
 def said(seq: int, tokens: int, *, finish: Finish | None = None, role: str = "user") -> Message:
-    return Message(id=f"msg_{seq}", role=role, origin="user", parts=(Text("x", {"prose": tokens}),), seq=seq, finish=finish)  # type: ignore[arg-type]
+    origin = "model" if role == "assistant" else "user"
+    return Message(id=f"msg_{seq}", role=role, origin=origin, parts=(Text("x", {"prose": tokens}),), seq=seq, finish=finish)  # type: ignore[arg-type]
 
 
 def answer(seq: int, tokens: int, finish: Finish | None = Finish.STOP) -> Message:
@@ -83,9 +84,12 @@ def test_steps_are_finished_answers_after_the_opening() -> None:
     assert (shown.steps, shown.recovered()) == (1, False)
     # What stood there when the window opened is no growth; what came in since the step before is.
     assert list(shown.growth) == [7 + 30 + 100 + 3 * FRAME]
-    shown.extend([said(8, 50), answer(9, 1, Finish.INTERRUPTED)])
+    # One that was stopped or failed is none: what it left is growth of the step that ends.
+    shown.extend([said(8, 50), answer(9, 1, Finish.INTERRUPTED), answer(10, 2, Finish.ERROR)])
+    assert shown.steps == 1
+    shown.extend([answer(11, 5, Finish.LENGTH)])
     assert shown.steps == 2
-    assert list(shown.growth)[1] == 50 + 1 + 2 * FRAME
+    assert list(shown.growth)[1] == 50 + 1 + 2 + 5 + 4 * FRAME
 
 
 @pytest.mark.design("C-6", "C-18")

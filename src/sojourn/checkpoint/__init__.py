@@ -13,6 +13,7 @@ from sojourn.checkpoint.documents import (
 from sojourn.checkpoint.extract import extract
 from sojourn.checkpoint.extractive import ExtractiveWriter
 from sojourn.checkpoint.redact import MARK, redact
+from sojourn.checkpoint.validate import validate
 from sojourn.checkpoint.writer import Writer, WriterFailed, WriterInput, Written
 
 __all__ = [
@@ -32,5 +33,6 @@ __all__ = [
     "project_memory_path",
     "redact",
     "render_checkpoint",
+    "validate",
     "write_checkpoint_file",
 ]

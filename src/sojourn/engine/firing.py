@@ -8,7 +8,7 @@ import msgspec
 from sojourn.checkpoint import WriterFailed
 from sojourn.cycle import Fire, recovery_gate
 from sojourn.engine.state import State
-from sojourn.engine.writing import Run, carry_out, extractive, mark_dirty, take_slot
+from sojourn.engine.writing import Run, carry_out, extractive, mark_dirty, render_for_people, take_slot
 from sojourn.record import Checkpoint, ConsumeTiers
 from sojourn.window import watermark
 
@@ -67,7 +67,7 @@ def running(state: State) -> bool:
 async def drain(state: State, wait: int) -> bool:
     """Waits at most ``wait`` milliseconds for a running writer when the session ends; whether none is left (C-17).
 
-    One that is still running is cancelled: everything stays as it was, the next process finds its tiers uncovered.
+    One that is still running is cancelled: everything stays as it was, and its tier fires again in the next process.
     """
     if state.writing is None or state.writing.done():
         return True
@@ -115,9 +115,16 @@ async def _begin(state: State, name: str, tiers: tuple[int, ...]) -> Run | None:
 async def _settle(state: State, run: Run, name: str, at: Fire | None) -> Checkpoint | WriterFailed:
     """Runs the writer and tells what came of it; a retryable failure of the last tier arms the recovery gate (C-7)."""
     window_id = state.view.window.id
-    done = await carry_out(run, state.ports.writer if name == state.ports.writer.name else extractive())
+    try:
+        done = await carry_out(run, state.ports.writer if name == state.ports.writer.name else extractive())
+    except asyncio.CancelledError:
+        if at is not None:
+            await _consume(state, (), at.level)  # its tier fires again, in the next process if need be (C-17)
+        raise
     if isinstance(done, Checkpoint):
         state.mark = done.covered_seq
+        if problem := render_for_people(run, done):
+            state.emit("notice", key="rendering_failed", problem=problem)
         state.emit("checkpoint_written", checkpoint=done)
         return done
     state.emit("checkpoint_failed", reason=done.reason, failure=done.kind)
@@ -131,5 +138,6 @@ async def _settle(state: State, run: Run, name: str, at: Fire | None) -> Checkpo
 async def _consume(state: State, tiers: tuple[int, ...], gate: int | None) -> None:
     window = state.view.window
     await state.commit(ConsumeTiers(window.id, tiers, gate))
-    consumed = tuple(sorted({*window.tiers, *tiers}))
-    state.view.window = msgspec.structs.replace(window, tiers=consumed, gate=gate)
+    if state.view.window.id == window.id:  # not left meanwhile
+        consumed = tuple(sorted({*state.view.window.tiers, *tiers}))
+        state.view.window = msgspec.structs.replace(state.view.window, tiers=consumed, gate=gate)

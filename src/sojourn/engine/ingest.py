@@ -12,7 +12,8 @@ import msgspec
 from sojourn.base import Clock, Ids, UserMistake, WorkFailed
 from sojourn.engine.intake import take_in
 from sojourn.engine.joining import holder
-from sojourn.importers import Counts, Done, Imported, ImportRecord, Progress, SessionStart, Skipped, SkippedLine
+from sojourn.engine.restoring import restore_rows
+from sojourn.importers import Counts, Done, Imported, ImportRecord, Progress, SessionStart, Skipped, SkippedLine, read_rows
 from sojourn.record import (
     AddMessage,
     Change,
@@ -30,6 +31,8 @@ from sojourn.record import (
 )
 
 _BATCH = 400
+OWN_FORMAT = "sojourn-jsonl"
+"""Our own lossless export: it brings its windows, checkpoints and undos along."""
 _RESULT_CAP = 16_000  # Y-5's largest cap: the window that a session will run in is not known yet
 
 
@@ -89,7 +92,7 @@ class _Ingest:
                     created=record.created or now,
                     updated=record.created or now,
                     parent_id=parent.session.id if parent else None,
-                    spawned_at_seq=parent.head if parent else None,
+                    spawned_at_seq=len(parent.known) + parent.added if parent else None,
                     model=record.model,
                     agent=record.agent,
                     cwd=record.cwd,
@@ -134,6 +137,13 @@ class _Ingest:
         if isinstance(done, Fenced):
             raise WorkFailed(f"the import into {target.session.id} was overtaken ({done.reason})", next_step="Import again.")
         target.head = done.head
+
+    async def restore(self, path: Path) -> None:
+        """Windows, checkpoints and undos of our own export; a fork's refer to a parent that is not here."""
+        for target in self.open.values():
+            await self.flush(target)
+            if not target.known:
+                await restore_rows(self._store, target.lease, read_rows(str(path)), self._ids)
 
     async def finish(self, source: Source, *, whole: bool) -> tuple[IngestedSession, ...]:
         """Writes what is left and gives the leases back; ``whole`` = the file was read to its end."""
@@ -189,6 +199,8 @@ async def ingest(
                         source, lines=record.lines, bytes=record.bytes, sha=_sha(path, record.bytes)
                     )
                     whole = True
+        if format == OWN_FORMAT:
+            await work.restore(path)
     finally:
         sessions = await work.finish(source, whole=whole)
     return Ingested(format, sessions, counts, tuple(skipped))

@@ -8,7 +8,7 @@ import msgspec
 
 from sojourn.base import Clock, UserMistake
 from sojourn.engine.state import Ports, State
-from sojourn.record import ForkOf, Held, Lease, Session, SetSlot, Slot, Store
+from sojourn.record import ConsumeTiers, ForkOf, Held, Lease, Session, SetSlot, Slot, Store
 
 LEASE = 20_000
 """Milliseconds; renewed every quarter."""
@@ -72,4 +72,10 @@ async def free_slot(state: State) -> None:
     """A lease just won: a writer that ran under the old one is gone (K-9)."""
     slot = await state.ports.store.slot(state.session.id)
     if slot.running:
-        await state.commit(SetSlot(Slot(running=False, generation=slot.generation + 1, dirty=True)))
+        free = SetSlot(Slot(running=False, generation=slot.generation + 1, dirty=True))
+        window = state.view.window
+        # Its tiers were consumed and nothing came of it: the last one fires again at once (C-7's gate).
+        again = (ConsumeTiers(window.id, (), 0),) if window.id and window.tiers else ()
+        await state.commit(free, *again)
+        if again:
+            state.view.window = msgspec.structs.replace(window, gate=0)

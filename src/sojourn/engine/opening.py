@@ -9,6 +9,7 @@ from sojourn.base import Item, ItemStatus, parse_quantity
 from sojourn.checkpoint import WriterInput, extract
 from sojourn.config import Settings
 from sojourn.cycle import Lines
+from sojourn.engine.view import in_view
 from sojourn.meter import total
 from sojourn.record import Checkpoint, File, Image, Message, Store, Text, ToolCall, Trim, Turn
 from sojourn.window import (
@@ -76,7 +77,7 @@ async def compose_start(frame: Frame) -> Composed:
 
 async def compose_rebuild(frame: Frame, checkpoint: Checkpoint | None, covered: int) -> Composed:
     """A rebuilt window: the checkpoint's items, what came after it read by extraction, the digest, the live tail."""
-    messages = await frame.store.messages(frame.session_id, after=covered)
+    messages = await _messages(frame, covered)
     digest = digest_seq(messages, covered)
     between = tuple(m for m in messages if m.seq <= digest)
     known = _open_items(checkpoint.items if checkpoint else ())
@@ -88,7 +89,6 @@ async def compose_rebuild(frame: Frame, checkpoint: Checkpoint | None, covered: 
     fresh = tuple(item for item in found if item not in before)
     tail = tuple(m for m in messages if m.seq > digest)
     trims, tail_tokens = _cut_tail(frame, tail)
-    room = max(1, frame.share_base * 3 // 100)
     opening = open_window(
         _input(
             frame,
@@ -100,7 +100,7 @@ async def compose_rebuild(frame: Frame, checkpoint: Checkpoint | None, covered: 
             user_texts=await _user_texts(frame, covered),
             activity=between,
             activity_status=statuses(messages),
-            working_set=working_set(messages, room, frame.count) if frame.settings.rebuild.working_set else "",
+            working_set=_working_set(frame, messages),
             messages=messages,
         )
     )
@@ -109,7 +109,7 @@ async def compose_rebuild(frame: Frame, checkpoint: Checkpoint | None, covered: 
 
 async def compose_compaction(frame: Frame, known: Sequence[Item], covered: int) -> Composed | None:
     """W-14: the newest complete rounds stay, all before them becomes items. None: there is nothing to compact."""
-    messages = await frame.store.messages(frame.session_id, after=covered)
+    messages = await _messages(frame, covered)
     boundary = _rounds_boundary(frame, messages, digest_seq(messages, covered))
     gone = tuple(m for m in messages if m.seq <= boundary)
     if not gone:
@@ -128,7 +128,7 @@ async def compose_compaction(frame: Frame, known: Sequence[Item], covered: int) 
             tail_tokens=tail_tokens,
             items=items,
             user_texts=await _user_texts(frame, boundary),
-            working_set=working_set(messages, max(1, frame.share_base * 3 // 100), frame.count),
+            working_set=_working_set(frame, messages),
             messages=messages,
         )
     )
@@ -171,6 +171,18 @@ def _input(  # noqa: PLR0913 (one flat call from each kind of window)
         boundary=f"{moment}, after message {frame.head}",
         caps=_caps(frame),
     )
+
+
+async def _messages(frame: Frame, after: int) -> list[Message]:
+    stored = await frame.store.messages(frame.session_id, after=after)
+    return [message for message in stored if in_view(message)]
+
+
+def _working_set(frame: Frame, messages: Sequence[Message]) -> str:
+    """W-3a, at most 0.03 of the trigger; "" where it is switched off."""
+    if not frame.settings.rebuild.working_set:
+        return ""
+    return working_set(messages, max(1, frame.share_base * 3 // 100), frame.count)
 
 
 def _caps(frame: Frame) -> dict[str, int]:

@@ -43,8 +43,16 @@ class Requests:
         self._view = None
 
     def look(self) -> ModelRequest:
-        """The present view as a request that is not going to be sent."""
-        return self._grown().request(RequestSettings(model=self._state.traits.name))
+        """The present view as a request that is not going to be sent; what will be sent is not touched by looking."""
+        state = self._state
+        projection = Projection(state.prefix, state.view.window, state.traits)
+        projection.extend(state.view.sent)
+        return projection.request(RequestSettings(model=state.traits.name))
+
+    def changed(self, seq: int) -> None:
+        """The message has changed (a call was settled): if it is projected already, all is projected anew."""
+        if seq <= self._projected_seq:
+            self.forget()
 
     def next(self) -> Projected:
         """The request that is about to leave."""
@@ -52,7 +60,8 @@ class Requests:
         previous = self._projected_seq if self._view is state.view else 0
         projection = self._grown()
         level, lines = state.level(), state.lines()
-        settings = RequestSettings(model=state.traits.name, max_output=max_output(lines, level.tokens))
+        room = max_output(lines, level.tokens)
+        settings = RequestSettings(model=state.traits.name, max_output=min(room, state.traits.output_cap or room))
         request = projection.request(settings, previous or None)
         state.sent_upto = state.head
         self._asked = _Asked(request, state.head, state.view.window.id, state.view.estimate())
@@ -70,8 +79,12 @@ class Requests:
     async def answered(self, usage: Usage, finish: Finish | None, price: float | None) -> None:
         """Writes the call's row and takes up what the provider reported (M-2). Raises UserMistake before any request."""
         state, asked = self._state, self._asked
+        self._asked = None
         if asked is None:
-            raise UserMistake("observe_usage came before any project()", next_step="Project a request, send it, then report.")
+            raise UserMistake(
+                "observe_usage came without a request: before any project(), or twice for one",
+                next_step="Project a request, send it, then report.",
+            )
         answer = next((m for m in state.view.after(asked.upto_seq) if m.role == "assistant"), None)
         now = state.ports.clock.now()
         call = Call(

@@ -8,20 +8,31 @@ from types import TracebackType
 
 import msgspec
 
-from sojourn.base import Clock, ErrorKind, Finish, Ids, SystemClock, SystemIds, Usage, WorkFailed
+from sojourn.base import (
+    Clock,
+    ErrorKind,
+    Finish,
+    Ids,
+    SojournError,
+    SystemClock,
+    SystemIds,
+    Usage,
+    UserMistake,
+    WorkFailed,
+)
 from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.config import Settings
-from sojourn.cycle import Situation, check_window, decide, may_recover
+from sojourn.cycle import Situation, check_window, decide, effective_limit, may_recover
 from sojourn.engine.firing import drain, fire, note_dirty, running, write_now
 from sojourn.engine.intake import result_cap, take_in, take_in_part
 from sojourn.engine.joining import LEASE, find_or_create, fork, free_slot, take_lease
 from sojourn.engine.pinning import pin_text, unpin
 from sojourn.engine.requests import Requests
 from sojourn.engine.state import Ports, State, prefix_tokens
-from sojourn.engine.switching import compact, largest_parts, open_first, switch
+from sojourn.engine.switching import SHARES, compact, largest_parts, open_first, switch
 from sojourn.engine.types import Context, OnEvent, Projected, Rebuilt, Undone, summarise
 from sojourn.engine.undoing import redo, undo
-from sojourn.engine.view import tokens_of
+from sojourn.engine.view import in_view, tokens_of
 from sojourn.meter import Level, breakdown, learn, total
 from sojourn.record import (
     AddMessage,
@@ -43,12 +54,12 @@ from sojourn.record import (
     ToolCall,
 )
 from sojourn.record.sqlite import SqliteStore
-from sojourn.window import OpeningSection, OpenTask, trim_tail
+from sojourn.window import OpeningSection, OpenTask, is_finished, trim_tail
 from sojourn.wire import ModelError, Traits
 
 _CUT_MARGIN = 50
 """Tokens."""
-_SMALLER: dict[str, tuple[float, ...]] = {"ladder": (1.0, 0.6, 0.35), "smaller": (0.35,), "extract": (0.2,)}
+_SMALLER: dict[str, tuple[float, ...]] = {"ladder": SHARES, "smaller": (0.35,), "extract": (0.2,)}
 """Budgets of an opening after a provider's refusal, by C-10's ways."""
 _RENEW_SECONDS = LEASE / 4_000
 _TITLE = 80
@@ -108,19 +119,27 @@ class Engine:
             documents=documents,
             on_event=on_event,
         )
+        traits = traits or Traits()
+        offered = {"prose": fixed} if fixed is not None else prefix_tokens(prefix)
+        check_window(effective_limit(traits.limit, traits.name, ports.settings.compaction)[0], total(offered))
         found = await find_or_create(ports, session_id, session)
-        state = State(ports, found, traits or Traits())
+        state = State(ports, found, traits)
         state.sections, state.task = tuple(sections), task
-        await state.restore_prefix(prefix, {"prose": fixed} if fixed is not None else prefix_tokens(prefix))
-        check_window(state.limit()[0], state.fixed_tokens())
+        await state.restore_prefix(prefix, offered)
         if not read_only:
             state.lease = await take_lease(opened, found, clock)
         engine = cls(state, owns_store=store is None)
-        await state.load()
-        if state.lease is not None:
-            await free_slot(state)
-            if store is not None:
-                engine._renewing = asyncio.create_task(engine._renew())
+        try:
+            await state.load()
+            await state.learn_again()
+            if state.lease is not None:
+                await free_slot(state)
+        except BaseException:
+            if state.lease is not None:
+                await opened.release(state.lease)
+            raise
+        if state.lease is not None and store is not None:
+            engine._renewing = asyncio.create_task(engine._renew())
         return engine
 
     async def __aenter__(self) -> "Engine":
@@ -193,10 +212,12 @@ class Engine:
             msgspec.structs.replace(message, seq=seq, session_id=self.session_id)
             for message, seq in zip(taken, done.seqs, strict=True)
         )
-        state.view.extend(m for m in stored if not (m.origin == "import" and m.source == "summary"))
+        if done.repeated:
+            return stored  # the same ids again: they stand in the view already
+        state.view.extend(message for message in stored if in_view(message))
         if any(message.origin == "user" and message.role == "user" for message in stored):
             state.window_steps.clear()
-        if any(message.role == "assistant" and message.finish is not None for message in stored):
+        if any(is_finished(message) for message in stored):
             state.recoveries = 0
             self._refused.clear()
         return stored
@@ -212,6 +233,7 @@ class Engine:
         message = await state.ports.store.message(self.session_id, message_id)
         if message is not None:
             state.view.replace(message)
+            self._requests.changed(message.seq)
 
     async def observe_usage(self, usage: Usage, *, finish: Finish | None = None, price: float | None = None) -> None:
         """What the provider reported for the newest projected request: anchors the level and teaches the ratio (M-2).
@@ -227,6 +249,8 @@ class Engine:
         Raises WorkFailed for a clear stop (C-11): the text names what fills the window and what to do.
         """
         state = self._state
+        if state.stale:
+            await state.load()
         if state.lease is not None:
             await self._take_inbox()
         if state.view.window.number == 0:
@@ -275,7 +299,7 @@ class Engine:
                     f"stopped: the provider refused {state.recoveries - 1} requests in a row. {largest_parts(state)}",
                     next_step="Set compaction.max_context to the model's real window, or use a larger model.",
                 ) from error
-            await switch(state, reason, manual=True, shares=_SMALLER[way], extract_first=way == "extract")
+            await switch(state, reason, shares=_SMALLER[way], extract_first=way == "extract")
             self._requests.forget()
             if self._fingerprint() not in self._refused:
                 return self._requests.next()
@@ -284,7 +308,7 @@ class Engine:
         """A new window now (C-13), by the same ladder. ``insert_failed`` = there was nothing to leave out."""
         if self._state.view.window.number == 0:
             await open_first(self._state)
-        return await switch(self._state, "manual", manual=True)
+        return await switch(self._state, "manual")
 
     async def compact(self) -> Rebuilt:
         """A compaction window now (W-14)."""
@@ -296,7 +320,14 @@ class Engine:
         return Rebuilt(window.outcome if window else "insert_failed", window, before, state.level().tokens)
 
     async def write_checkpoint(self) -> Checkpoint | WriterFailed | None:
-        """Runs the writer now, up to K-5's mark; None = nothing new past the last mark."""
+        """Runs the writer now, up to K-5's mark; None = nothing new past the last mark.
+
+        Raises UserMistake where writing is switched off (C-14).
+        """
+        settings = self._state.ports.settings
+        if not settings.checkpoint.enabled or settings.memory.disable_write:
+            key = "checkpoint.enabled" if not settings.checkpoint.enabled else "memory.disable_write"
+            raise UserMistake(f"writing checkpoints is switched off by {key}", next_step="Switch it on to write one.")
         return await write_now(self._state, self._state.ports.writer.name)
 
     def offer_prefix(self, prefix: PrefixSnapshot) -> None:
@@ -393,7 +424,7 @@ class Engine:
         state = self._state
         for way in (None, "smaller", "extract"):
             if way is not None:
-                await switch(state, "overflow", manual=True, shares=_SMALLER[way], extract_first=way == "extract")
+                await switch(state, "overflow", shares=_SMALLER[way], extract_first=way == "extract")
             if await self._cut_incoming(state.lines().hard):
                 return
         raise WorkFailed(
@@ -419,7 +450,8 @@ class Engine:
     async def _cut_incoming(self, line: int) -> bool:
         """C-6: cuts what came in and was not sent yet, so that the level comes under the line. False: nothing to cut."""
         state = self._state
-        unsent = state.view.after(state.sent_upto)
+        cut_already = {trim.seq for trim in state.view.window.trims}
+        unsent = [message for message in state.view.after(state.sent_upto) if message.seq not in cut_already]
         bare = [msgspec.structs.replace(message, parts=()) for message in unsent]
         size, frames = (tokens_of(some, state.calibration, state.traits.name) for some in (unsent, bare))
         # A cut counts texts, the level whole messages: a little more is cut than the level is over.
@@ -450,7 +482,11 @@ class Engine:
         state = self._state
         while isinstance(state.lease, Lease):
             await asyncio.sleep(_RENEW_SECONDS)
-            renewed = await state.ports.store.renew(state.lease, LEASE)
+            try:
+                renewed = await state.ports.store.renew(state.lease, LEASE)
+            except SojournError as error:
+                state.emit("notice", key="lease_not_renewed", problem=str(error))
+                continue  # a disk that is full now may have room in five seconds; the epoch decides in any case
             if not isinstance(renewed, Lease):
                 return  # taken over: the next commit is refused and says so
             state.lease = renewed

@@ -12,7 +12,7 @@ from sojourn.checkpoint import Writer, WriterFailed
 from sojourn.config import Settings
 from sojourn.cycle import Lines, draw_lines, effective_limit, tiers_for
 from sojourn.engine.types import EngineEvent, EventKind, OnEvent
-from sojourn.engine.view import STEPS_MEASURED, View
+from sojourn.engine.view import STEPS_MEASURED, View, in_view
 from sojourn.meter import Calibration, Level, calibrated, estimate_text, estimate_value, learn, message_tokens, total
 from sojourn.record import (
     Change,
@@ -79,6 +79,8 @@ class State:
         """By C-10, without a successful step in between."""
         self.sent_upto = 0
         """The newest seq that a request of this window has held: what lies after it may still be cut."""
+        self.stale = False
+        """A commit was not waited for to its end: the view is read again before it is used."""
         self.noticed: set[str] = set()
         self.mark = 0
         """``covered_seq`` of the newest checkpoint that no undo covers; 0 = none. The row itself is read when it is used."""
@@ -92,7 +94,16 @@ class State:
             raise WorkFailed(
                 f"session {self.session.id} is open for reading only", next_step="Close the other program, or fork the session."
             )
-        done = await self.ports.store.commit(self.session.id, Fence(epoch=self.lease.epoch, head=self.head), changes)
+        fence = Fence(epoch=self.lease.epoch, head=self.head)
+        writing = asyncio.ensure_future(self.ports.store.commit(self.session.id, fence, changes))
+        try:
+            done = await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            # What is being written cannot be taken back: the caller goes, the head and the view follow the record.
+            late = await writing
+            self.head = late.head if isinstance(late, Committed) else self.head
+            self.stale = True
+            raise
         if isinstance(done, Fenced):
             raise WorkFailed(
                 f"session {self.session.id} was changed by another process ({done.reason}); nothing was written",
@@ -150,14 +161,29 @@ class State:
         checkpoint = await store.newest_checkpoint(session_id)
         self.mark = checkpoint.covered_seq if checkpoint else 0
         self.pins = tuple(pin for pin in await store.pins(session_id) if not pin.removed)
+        self.growth.clear()
         self.view = await self._view(window or _unopened())
         if window is not None:
-            for call in (await store.calls(session_id, window_id=window.id))[-_CALLS_LEARNED:]:
-                if call.usage is not None and call.purpose == "main":
-                    self.calibration = learn(self.calibration, call.model, call.estimate, call.usage.input)
             newest = await store.newest_call(session_id, window_id=window.id)
-            if newest is not None and newest.upto_seq <= self.head:
+            # A call whose answer an undo has taken back says nothing of this view.
+            if newest is not None and any(message.id == newest.message_id for message in self.view.sent):
                 self.view.anchor(newest)
+        self.sent_upto = self._sent_before_the_newest_answer()
+        self.stale = False
+
+    def _sent_before_the_newest_answer(self) -> int:
+        """What stands before an answer was in the request that it answers: from then on it is never cut (R-5)."""
+        seqs = [message.seq for message in self.view.sent]
+        answers = [message.seq for message in self.view.sent if message.role == "assistant"]
+        return max((seq for seq in seqs if answers and seq < answers[-1]), default=0)
+
+    async def learn_again(self) -> None:
+        """The newest calls of the window teach the ratio when a session is opened (M-2)."""
+        window = self.view.window
+        calls = await self.ports.store.calls(self.session.id, window_id=window.id) if window.id else ()
+        for call in calls[-_CALLS_LEARNED:]:
+            if call.usage is not None and call.purpose == "main":
+                self.calibration = learn(self.calibration, call.model, call.estimate, call.usage.input)
 
     async def restore_prefix(self, offered: PrefixSnapshot | None, fixed: Tokens) -> None:
         """The stored snapshot of the present window is used byte for byte, on resume too; what the host offers now comes
@@ -193,7 +219,7 @@ class State:
             batch = await self.ports.store.messages(
                 self.session.id, after=window.digest_seq, upto=upto, limit=_READ_AHEAD, newest_first=True
             )
-            read.extend(message for message in batch if _in_view(message))
+            read.extend(message for message in batch if in_view(message))
             size += sum(total(message_tokens(message)) for message in batch)
             if len(batch) < _READ_AHEAD:
                 break
@@ -207,11 +233,6 @@ def prefix_tokens(prefix: PrefixSnapshot | None) -> Tokens:
         return {}
     blocks = [estimate_text(block.text) for block in (*prefix.system, *prefix.context)]
     return {"prose": sum(total(tokens) for tokens in (*blocks, *map(estimate_value, prefix.tools)))}
-
-
-def _in_view(message: Message) -> bool:
-    """Foreign summaries are kept in the record, never put into a view (R-2)."""
-    return not (message.origin == "import" and message.source == "summary")
 
 
 def _unopened() -> Window:

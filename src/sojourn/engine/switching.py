@@ -11,7 +11,7 @@ from sojourn.engine.types import Rebuilt
 from sojourn.engine.view import tokens_of
 from sojourn.record import AddWindow, Checkpoint, PutPrefix, Window
 
-_SHARES = (1.0, 0.6, 0.35)
+SHARES = (1.0, 0.6, 0.35)
 """Budgets of an opening, tried in turn while the window would open too full (C-11)."""
 
 
@@ -25,8 +25,7 @@ async def switch(
     state: State,
     reason: str,
     *,
-    manual: bool = False,
-    shares: tuple[float, ...] = _SHARES,
+    shares: tuple[float, ...] = SHARES,
     extract_first: bool = False,
 ) -> Rebuilt:
     """Leaves the window by the ladder (C-9). Raises WorkFailed for a clear stop (C-11).
@@ -34,12 +33,12 @@ async def switch(
     ``shares``: budgets of the opening, tried in turn. ``extract_first``: the checkpoint is brought up to date by
     extraction even where one is usable (C-10's last way but one).
     """
-    if not manual:
+    if reason in ("usage", "cold_cache"):
         _stop_if_looping(state)
     before = state.level().tokens
     tried: list[Came] = []
     while True:
-        step = next_step(_ladder(state, manual, tried))
+        step = next_step(_ladder(state, reason == "manual", tried))
         state.notice(step.notice)
         if step.rung == "compact":
             window = await compact(state, reason, step.outcome)
@@ -88,8 +87,8 @@ async def _rebuild(state: State, reason: str, outcome: str, shares: tuple[float,
     if too_full(_level_after(state, composed), state.lines().full_trigger):
         state.notice("window_opens_full")
     if _level_after(state, composed) >= _estimated(state):
-        if reason == "manual":
-            return None  # asked for by hand where it would only make the view larger
+        if reason != "usage":
+            return None  # it would only make the view larger: by hand nothing is done, a recovery goes on to its next way
         if composed.digest_seq <= present.digest_seq:
             raise _no_gain(state)
     if checkpoint is None and outcome == "rebuilt":

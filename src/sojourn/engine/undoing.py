@@ -50,6 +50,7 @@ async def redo(state: State) -> Undone:
 
 async def _apply(state: State, row: Undo, what: str) -> Undone:
     await state.commit(AddUndo(row))
+    await state.restore_prefix(state.offered, state.next_fixed)
     await state.load()
     level = state.level().tokens
     undone = Undone(undo=row, what=what, level=level, over_hard=level > state.lines().hard)

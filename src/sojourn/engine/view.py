@@ -19,7 +19,7 @@ from sojourn.meter import (
     part_tokens,
 )
 from sojourn.record import Call, Message, ToolCall, Window
-from sojourn.window import apply_trims
+from sojourn.window import apply_trims, is_finished
 
 STEPS_MEASURED = 50
 """C-18: growth is the mean of the last 50 steps."""
@@ -55,7 +55,7 @@ class View:
             self._tokens = add(self._tokens, message_tokens(sent))
             if message.seq <= self.window.opened_at_seq:
                 self._measured = sum(self._tokens.values())
-            elif _finished(message):
+            elif is_finished(message):
                 self._count_step()
 
     def _count_step(self) -> None:
@@ -74,7 +74,7 @@ class View:
             if self.sent[index].id == message.id:
                 sent = apply_trims(message, self.window.trims)
                 self._tokens = add(_less(self._tokens, message_tokens(self.sent[index])), message_tokens(sent))
-                newly = _finished(message) and not _finished(self.sent[index])
+                newly = is_finished(message) and not is_finished(self.sent[index])
                 self.sent[index] = sent
                 if newly and message.seq > self.window.opened_at_seq:
                     self._count_step()
@@ -143,13 +143,14 @@ class View:
         return self.window.number > 1 and self.steps == 0
 
 
+def in_view(message: Message) -> bool:
+    """Foreign summaries are kept in the record, never put into a view (R-2)."""
+    return not (message.origin == "import" and message.source == "summary")
+
+
 def tokens_of(messages: Sequence[Message], calibration: Calibration, model: str) -> int:
     """Calibrated tokens of some messages."""
     return calibrated(calibration, model, add(*(message_tokens(message) for message in messages)))
-
-
-def _finished(message: Message) -> bool:
-    return message.role == "assistant" and message.finish is not None
 
 
 def _less(tokens: Tokens, taken: Tokens) -> Tokens:

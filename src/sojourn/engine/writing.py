@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from sojourn.base import Clock, Ids, Item, ItemStatus
+from sojourn.base import Clock, Ids, Item, ItemStatus, SojournError
 from sojourn.checkpoint import (
     ExtractiveWriter,
     Writer,
@@ -16,6 +16,7 @@ from sojourn.checkpoint import (
     checkpoint_path,
     checkpoint_row,
     render_checkpoint,
+    validate,
     write_checkpoint_file,
 )
 from sojourn.meter import message_tokens, total
@@ -57,9 +58,18 @@ async def carry_out(run: Run, writer: Writer) -> Checkpoint | WriterFailed:
         row = await _commit(run, writer, written, after)
     finally:
         await _free(run)
-    if isinstance(row, Checkpoint) and run.documents is not None:
-        write_checkpoint_file(checkpoint_path(run.documents, run.session_id), render_checkpoint(row))
     return row
+
+
+def render_for_people(run: Run, row: Checkpoint) -> str:
+    """Writes the rendering that people read; answers what went wrong, "" if nothing: the row is committed either way."""
+    if run.documents is None:
+        return ""
+    try:
+        write_checkpoint_file(checkpoint_path(run.documents, run.session_id), render_checkpoint(row))
+    except (SojournError, OSError) as error:
+        return str(error)
+    return ""
 
 
 async def _written(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
@@ -71,7 +81,10 @@ async def _written(run: Run, writer: Writer, after: int) -> Written | WriterFail
         return WriterFailed("retryable", f"no answer within {DEADLINE_SECONDS} s")
     except Exception as error:  # noqa: BLE001 (a host's writer may raise anything: the session has to go on)
         return WriterFailed("deterministic", f"{type(error).__name__}: {error}")
-    if isinstance(written, Written) and not written.items and (writer.name == "model" or run.previous is not None):
+    if isinstance(written, WriterFailed):
+        return written
+    written = validate(written, run.mark)
+    if not written.items and (writer.name == "model" or run.previous is not None):
         return WriterFailed("retryable", "empty answer")  # report 71: nothing is no checkpoint
     return written
 

@@ -222,6 +222,19 @@ text { fill: #57606a; font-size: 12px; } .title { fill: #1f2328; font-size: 16px
 """
 
 
+_TITLE_CHARACTERS = 62
+
+
+def _short(title: str) -> str:
+    """As much of the title as stands beside the key; Chinese counts double."""
+    width = 0
+    for at, character in enumerate(title):
+        width += 2 if ord(character) > 0x2E7F else 1
+        if width > _TITLE_CHARACTERS:
+            return title[:at].rstrip() + "…"
+    return title
+
+
 def svg(points: Sequence[Point], windows: Sequence[Stay], title: str, marks: Sequence[Mark] = ()) -> str:
     """The same picture as one self-contained SVG: no script, no font, no address but the SVG namespace.
 
@@ -232,7 +245,7 @@ def svg(points: Sequence[Point], windows: Sequence[Stay], title: str, marks: Seq
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">',
         f"<style>{_STYLE}</style>",
         f'<rect class="paper" width="{_WIDTH}" height="{_HEIGHT}"/>',
-        f'<text class="title" x="{_LEFT}" y="26">{escape(title)}</text>',
+        f'<text class="title" x="{_LEFT}" y="26">{escape(_short(title))}</text>',
         *_grid(scale),
         *_bands(scale, windows),
         *_level(scale, points, windows),

@@ -62,7 +62,6 @@ class Store(Protocol):
 
     async def close(self) -> None: ...
 
-    # sessions
     async def create(self, session: Session) -> Session:
         """Adds the session; the same id again answers the stored one."""
         ...
@@ -89,7 +88,6 @@ class Store(Protocol):
         """R-16: replaces the text in every row and blob by the marker; answers the number of places."""
         ...
 
-    # lease (R-11)
     async def acquire(self, session_id: str, owner: str, ttl: int = 20_000) -> Lease | Held:
         """Bumps the epoch. A holder that died on this host is replaced at once."""
         ...
@@ -100,12 +98,10 @@ class Store(Protocol):
 
     async def holder(self, session_id: str) -> Held | None: ...
 
-    # the one write
     async def commit(self, session_id: str, fence: Fence, changes: Sequence[Change]) -> Committed | Fenced:
         """All changes or none, in one transaction, durable when it returns."""
         ...
 
-    # reads
     async def messages(
         self,
         session_id: str,
@@ -153,19 +149,16 @@ class Store(Protocol):
 
     async def inbox(self, session_id: str) -> Sequence[InboxRow]: ...
 
-    # blobs (R-8)
     async def put_blob(self, data: bytes) -> str:
         """Content-addressed; answers the hex sha256. Durable when it returns."""
         ...
 
     async def blob(self, sha: str) -> bytes | None: ...
 
-    # search (R-13)
     async def search(
         self, query: str, *, session_id: str | None = None, project_id: str | None = None, limit: int = 20
     ) -> Sequence[Hit]: ...
 
-    # whole-store care
     async def revision(self, session_id: str) -> int: ...
 
     async def space(self) -> Space: ...

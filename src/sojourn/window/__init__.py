@@ -1,6 +1,6 @@
 """What a window opens with: boundary, sections, budgets, digest; the schema of checkpoint items with its rendering."""
 
-from sojourn.window.boundary import closing_state, digest_seq, live_tail, statuses, watermark
+from sojourn.window.boundary import closing_state, digest_seq, is_finished, live_tail, statuses, watermark
 from sojourn.window.budget import Want, share_out, total_budget
 from sojourn.window.cut import cut_sections
 from sojourn.window.digest import Digest, digest, has_digest_line
@@ -48,6 +48,7 @@ __all__ = [
     "digest",
     "digest_seq",
     "has_digest_line",
+    "is_finished",
     "live_tail",
     "merge_items",
     "open_window",

@@ -102,6 +102,10 @@ class _Search:
             return False
         file, notes = read(path, within)
         self.notes += notes
+        if file is not None and within is not None and not file.real.is_relative_to(within.resolve()):
+            # A cloned repository could put any file of the user's before the model.
+            self.notes.append(Diagnostic("warning", f"{path}: leads out of {within} to {file.real}, not read", str(path)))
+            return True
         if file is not None and self._new(file, level):
             self._found.append((Rules(file, self._depth, level), within))
         return True

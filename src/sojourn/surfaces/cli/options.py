@@ -18,6 +18,7 @@ from sojourn.base import SojournError, SystemClock, UserMistake, parse_quantity
 from sojourn.config import Folders, Loaded, Settings, ensure_private, folders, load
 from sojourn.record import Session, Store
 from sojourn.surfaces.catalogue import say, speak
+from sojourn.surfaces.cli.columns import harmless
 
 if TYPE_CHECKING:
     from sojourn.engine import Engine
@@ -242,14 +243,14 @@ def _visible(path: Path) -> str:
 def complain(message: str, next_step: str = "") -> None:
     """An error on standard error: what happened, then what to do."""
     painted = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-    sys.stderr.write((click.style("sojourn:", fg="red", bold=True) if painted else "sojourn:") + f" {message}\n")
+    sys.stderr.write((click.style("sojourn:", fg="red", bold=True) if painted else "sojourn:") + f" {harmless(message)}\n")
     if next_step:
-        sys.stderr.write(f"  {next_step}\n")
+        sys.stderr.write(f"  {harmless(next_step)}\n")
 
 
 def hint(message: str) -> None:
     """A word beside the result, on standard error."""
-    sys.stderr.write(message + "\n")
+    sys.stderr.write(harmless(message) + "\n")
 
 
 def confirm(question: str) -> None:

@@ -38,9 +38,9 @@ def _part_lines(part: object) -> list[str]:
         case Reasoning():
             return [say("thinking", characters=len(part.text))]
         case ToolCall():
-            arguments = ", ".join(f"{key}={one_line(str(value))[:60]!r}" for key, value in part.arguments.items())
+            arguments = ", ".join(f"{one_line(key)}={one_line(str(value))[:60]!r}" for key, value in part.arguments.items())
             size = sum(len(result.text) for result in part.result if isinstance(result, Text))
-            return [say("call", call=f"{part.name}({arguments})", state=part.state, characters=size)]
+            return [say("call", call=f"{one_line(part.name)}({arguments})", state=part.state, characters=size)]
         case Reminder():
             return harmless(f"[{part.source}] {part.body}").split("\n")
         case _:
