@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sojourn.__about__ import __version__
 
 if TYPE_CHECKING:
-    from sojourn.base import ErrorKind, Finish, SojournError, Usage, UserMistake, WorkFailed
+    from sojourn.base import ErrorKind, Finish, SojournError, SystemClock, Usage, UserMistake, WorkFailed
     from sojourn.config import Settings
     from sojourn.engine import Context, Engine, EngineEvent, Projected, Rebuilt, Undone
     from sojourn.record import File, Image, Message, PrefixSnapshot, Reasoning, Session, Store, Text, ToolCall
@@ -20,10 +20,20 @@ if TYPE_CHECKING:
     open_session = Engine.open
 
 _ROOMS = {
-    "sojourn.base": ("ErrorKind", "Finish", "SojournError", "Usage", "UserMistake", "WorkFailed"),
+    "sojourn.base": ("ErrorKind", "Finish", "SojournError", "SystemClock", "Usage", "UserMistake", "WorkFailed"),
     "sojourn.config": ("Settings",),
     "sojourn.engine": ("Context", "Engine", "EngineEvent", "Projected", "Rebuilt", "Undone"),
-    "sojourn.record": ("File", "Image", "Message", "PrefixSnapshot", "Reasoning", "Session", "Store", "Text", "ToolCall"),
+    "sojourn.record": (
+        "File",
+        "Image",
+        "Message",
+        "PrefixSnapshot",
+        "Reasoning",
+        "Session",
+        "Store",
+        "Text",
+        "ToolCall",
+    ),
     "sojourn.record.sqlite": ("SqliteStore",),
     "sojourn.window": ("OpeningSection", "OpenTask"),
     "sojourn.wire": ("ModelError", "ModelRequest", "Traits"),
@@ -33,8 +43,8 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [
     "Context", "Engine", "EngineEvent", "ErrorKind", "File", "Finish", "Image", "Message", "ModelError", "ModelRequest",
     "OpenTask", "OpeningSection", "PrefixSnapshot", "Projected", "Reasoning", "Rebuilt", "Session", "Settings",
-    "SojournError", "SqliteStore", "Store", "Text", "ToolCall", "Traits", "Undone", "Usage", "UserMistake", "WorkFailed",
-    "__version__", "open_session",
+    "SojournError", "SqliteStore", "Store", "SystemClock", "Text", "ToolCall", "Traits", "Undone", "Usage", "UserMistake",
+    "WorkFailed", "__version__", "open_session",
 ]  # fmt: skip
 
 

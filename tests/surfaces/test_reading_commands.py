@@ -203,6 +203,9 @@ def test_a_checkpoint_shows_open_items_unless_all_are_asked_for(sojourn: Command
         Item(id=f"kn-{status.value}", section=Section.KNOWLEDGE, text=f"an item that is {status.value}", status=status)
         for status in ItemStatus
     )
+    items += tuple(
+        Item(id=f"de-{n}", section=Section.DECISIONS, text=f"decision number {n}", weight=float(n % 12)) for n in range(12)
+    )
 
     async def add() -> None:
         store = await SqliteStore.open(home / "data" / "sojourn.db", clock=SystemClock())
@@ -219,11 +222,18 @@ def test_a_checkpoint_shows_open_items_unless_all_are_asked_for(sojourn: Command
     short = sojourn("checkpoint", "last")
     assert "an item that is open" in short.out
     assert "superseded" not in short.out
-    assert short.err == "\n2 items that are done or superseded are left out; --all shows them.\n"
+    # Of twelve decisions the ten of most weight, in their order.
+    assert [f"decision number {n} " in short.out + " " or f"decision number {n}\n" in short.out for n in range(12)] == [
+        False, False, *[True] * 10,
+    ]  # fmt: skip
+    assert short.err == (
+        "\n2 more open items of less weight: --all shows them.\n"
+        "2 items that are done or superseded are left out; --all shows them.\n"
+    )
     whole = sojourn("checkpoint", "last", "--all")
     assert all(f"an item that is {status.value}" in whole.out for status in ItemStatus)
     assert whole.err == ""
-    assert len(sojourn("checkpoint", "last", "--json").row["items"]) == 3
+    assert len(sojourn("checkpoint", "last", "--json").row["items"]) == 15
 
 
 @pytest.mark.design("R-16")

@@ -3,7 +3,7 @@
 import click
 import msgspec
 
-from sojourn.base import ItemStatus, WorkFailed
+from sojourn.base import Item, ItemStatus, Section, WorkFailed
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import harmless
 from sojourn.surfaces.cli.options import (
@@ -22,6 +22,9 @@ from sojourn.surfaces.cli.options import (
 )
 from sojourn.surfaces.cli.render import moment
 
+_SHOWN = 10
+"""Items of a section that a page shows; ``--all`` shows every one."""
+
 
 @click.command(
     "checkpoint",
@@ -31,7 +34,7 @@ from sojourn.surfaces.cli.render import moment
 @session_argument
 @click.option("--write", is_flag=True, help="Write one now, up to the newest safe message.")
 @click.option("--history", is_flag=True, help="All checkpoints, a line each.")
-@click.option("--all", "everything", is_flag=True, help="Items that are done or superseded too.")
+@click.option("--all", "everything", is_flag=True, help="All items, those that are done or superseded too.")
 @window_option
 @json_option
 @set_option
@@ -75,10 +78,21 @@ async def command(
     elif as_json:
         print_json(msgspec.to_builtins(newest))
     elif newest is not None:
-        open_items = tuple(item for item in newest.items if item.status is ItemStatus.OPEN)
-        shown = newest if everything else msgspec.structs.replace(newest, items=open_items)
-        click.echo(harmless(render_checkpoint(shown)), nl=False)
-        if len(shown.items) < len(newest.items):
-            hint("\n" + say("closed_items", count=len(newest.items) - len(shown.items)))
+        shown = newest.items if everything else _heaviest(newest.items)
+        click.echo(harmless(render_checkpoint(msgspec.structs.replace(newest, items=shown))), nl=False)
+        open_items = sum(item.status is ItemStatus.OPEN for item in newest.items)
+        if len(shown) < open_items:
+            hint("\n" + say("more_items", count=open_items - len(shown)))
+        if not everything and len(newest.items) > open_items:
+            hint(say("closed_items", count=len(newest.items) - open_items))
     if newest is None and not as_json:
         hint(say("no_checkpoint", id=found.id))
+
+
+def _heaviest(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """Of each section the open items that matter most, in their order: a page for a person to read."""
+    kept: set[str] = set()
+    for section in Section:
+        mine = [item for item in items if item.section is section and item.status is ItemStatus.OPEN]
+        kept |= {item.id for item in sorted(mine, key=lambda item: -item.weight)[:_SHOWN]}
+    return tuple(item for item in items if item.id in kept)
