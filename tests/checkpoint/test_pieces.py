@@ -315,7 +315,7 @@ def test_age_halves_what_lies_above_the_floor() -> None:
 def test_an_item_that_fits_exactly_stays() -> None:
     item = Item(id="d", section=Section.DECISIONS, text="one decision", sources=(1,))
     for room, kept in ((cost(item.text), [item]), (cost(item.text) - 1, [])):
-        assert _fit([item], {"d": 1.0}, room, {})[0] == kept
+        assert _fit([item], {"d": 1.0}, room, {}) == kept
 
 
 @pytest.mark.design("K-6")

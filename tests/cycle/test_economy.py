@@ -112,3 +112,13 @@ def test_the_cheapest_step_is_where_the_formula_says() -> None:
     best = min(range(1, 200), key=cost)
     assert best == 32
     assert economic_trigger(180_000, "economy", MEASURED) == pytest.approx(30_000 + best * 2_000, rel=0.02)
+
+
+@pytest.mark.design("C-18", "C-11")
+def test_a_window_is_never_shorter_than_four_steps() -> None:
+    # n would be 1: 2 * 1.25 * 560 / (0.1 * 14,000) = 1.
+    few = Economics(growth=14_000, steps=10, opening_level=2_000, opening_written=560)
+    assert economic_trigger(180_000, "economy", few) == 2_000 + 4 * 14_000
+    # n = 5 stands: 2 * 1.25 * 14,000 / (0.1 * 14,000) = 25.
+    more = Economics(growth=14_000, steps=10, opening_level=2_000, opening_written=14_000)
+    assert economic_trigger(180_000, "economy", more) == 2_000 + 5 * 14_000

@@ -399,8 +399,9 @@ def test_items_and_mark_of_a_checkpoint_go_in_together_or_not_at_all(after: bool
             await engine.observe(user("Always name the tables in lower case."))
             await work(engine, 15, start=20)
             store.breaks, store.after = AddCheckpoint, after
-            with pytest.raises(WorkFailed, match="the disk failed"):
-                await engine.write_checkpoint()
+            failed = await engine.write_checkpoint()  # a failure of that run: the session goes on
+            assert isinstance(failed, WriterFailed)
+            assert "the disk failed" in failed.reason
             (changes,) = store.seen
             (row,) = [change.checkpoint for change in changes if isinstance(change, AddCheckpoint)]
             assert [change.slot.running for change in changes if isinstance(change, SetSlot)] == [False]
@@ -411,8 +412,7 @@ def test_items_and_mark_of_a_checkpoint_go_in_together_or_not_at_all(after: bool
             assert not (await store._store.slot(engine.session_id)).running
             again = await engine.write_checkpoint()
             if after:
-                assert isinstance(again, Checkpoint | None)
-                assert again is None or again.covered_seq == row.covered_seq, "the whole run is there"
+                assert again is None  # the whole run is there: nothing new is left to write
             else:
                 assert isinstance(again, Checkpoint)
                 assert (again.items, again.range) == (row.items, row.range)
@@ -914,19 +914,20 @@ def test_the_trigger_of_a_window_follows_the_measured_growth_and_the_policy() ->
     async def opens(policy: str) -> tuple[int, int, int]:
         config = Settings(compaction=Compaction(policy=policy))  # type: ignore[arg-type]
         async with await engine_for(200_000, settings=config) as engine:
-            await engine.observe(user("Go."))
+            await engine.observe(*(user(f"Request {n}: keep part {n} as it is. {prose(350, n)}") for n in range(40)))
             await engine.project()
-            first = (await engine.context()).lines.trigger
-            await work(engine, 40)
+            first, begun = (await engine.context()).lines.trigger, engine.level().tokens
+            await work(engine, 11, tokens=3_000)
             level = engine.level().tokens
             done = await engine.rebuild()
             assert done.window is not None
             steps = Economics(
-                growth=(level - 0) / 40,
-                steps=40,
+                growth=(level - begun) / 11,
+                steps=11,
                 opening_level=done.level_after,
                 opening_written=sum(block.tokens for block in done.window.opening),
             )
+            assert 2 * steps.opening_level < 46_000
             expected = economic_trigger(180_000, policy, steps)  # type: ignore[arg-type]
             assert done.window.trigger == pytest.approx(expected, rel=0.02)
             assert (await engine.context()).lines.trigger == done.window.trigger
@@ -936,7 +937,7 @@ def test_the_trigger_of_a_window_follows_the_measured_growth_and_the_policy() ->
         full, balanced, economy = [await opens(policy) for policy in ("full", "balanced", "economy")]
         assert full == (180_000, 180_000, 180_000)
         assert (balanced[0], economy[0]) == (180_000, 180_000), "before five measured steps it is T"
-        assert 45_000 <= economy[1] < balanced[1] < 180_000
+        assert 46_000 < economy[1] < balanced[1] < 180_000, "above the floor: the formula decides"
 
     asyncio.run(main())
 

@@ -86,6 +86,8 @@ async def _begin(state: State, name: str, tiers: tuple[int, ...]) -> Run | None:
     ports, session_id = state.ports, state.session.id
     if state.lease is None:
         return None
+    previous = await ports.store.newest_checkpoint(session_id)
+    state.mark = max(state.mark, previous.covered_seq if previous else 0)
     trigger = state.lines().full_trigger
     mark = watermark(state.view.sent, trigger, max(state.mark, state.view.window.covered_seq))
     if mark is None or mark <= state.mark:
@@ -103,7 +105,7 @@ async def _begin(state: State, name: str, tiers: tuple[int, ...]) -> Run | None:
         lease=state.lease,
         generation=slot.generation,
         undo_revision=len(await ports.store.undos(session_id)),
-        previous=await ports.store.newest_checkpoint(session_id),
+        previous=previous,
         mark=mark,
         trigger=trigger,
         clock=ports.clock,

@@ -25,7 +25,11 @@ async def take_in_part(part: Part, store: Store, cap: int) -> Part:
     """One part, counted; a call's results each under the cap."""
     if not isinstance(part, ToolCall):
         return count_part(part)
-    results = [await _take_in_result(result, store, cap) for result in part.result]
+    sizes = [total(r.tokens or estimate_text(r.text)) if isinstance(r, Text) else 0 for r in part.result]
+    whole = sum(sizes)
+    # The cap is of the whole result: its texts share it by size.
+    caps = [cap if whole <= cap else max(1, cap * size // whole) for size in sizes]
+    results = [await _take_in_result(result, store, own) for result, own in zip(part.result, caps, strict=True)]
     return count_part(msgspec.structs.replace(part, result=tuple(results)))
 
 

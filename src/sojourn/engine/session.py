@@ -80,6 +80,7 @@ class Engine:
         self._requests = Requests(state)
         self._refused: set[tuple[str, int, int]] = set()
         self._renewing: asyncio.Task[None] | None = None
+        self._closed = False
 
     @classmethod
     async def open(  # noqa: PLR0913 (keyword-only ports of a host, each optional)
@@ -155,6 +156,9 @@ class Engine:
 
         Answers whether no writer was left behind (C-17). A store that ``open`` made is closed with it.
         """
+        if self._closed:
+            return True
+        self._closed = True
         drained = await drain(self._state, wait)
         if self._renewing is not None:
             self._renewing.cancel()

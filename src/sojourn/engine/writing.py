@@ -56,6 +56,8 @@ async def carry_out(run: Run, writer: Writer) -> Checkpoint | WriterFailed:
         if isinstance(written, WriterFailed):
             return written
         row = await _commit(run, writer, written, after)
+    except SojournError as error:
+        return WriterFailed("retryable", str(error))  # the store refused: the session goes on and says so
     finally:
         await _free(run)
     return row

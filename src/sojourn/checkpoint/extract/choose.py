@@ -24,8 +24,6 @@ Learn = Callable[[Sequence[Item], Sequence[str]], tuple[Sequence[Found], Mapping
 class _Chosen(msgspec.Struct, frozen=True):
     open: list[Item]
     left: list[Item]
-    rest: int
-    """Tokens of the section's room that nothing took."""
 
 
 def choose(
@@ -39,8 +37,8 @@ def choose(
 ) -> tuple[Item, ...]:
     """The whole new list: open items in schema order, then those that left.
 
-    ``closed``: present items that are done, or superseded for certain, by id. ``room``: tokens by section; knowledge is
-    chosen last and takes what the others leave, so that the sum of the budgets holds.
+    ``closed``: present items that are done, or superseded for certain, by id. ``room``: tokens by section, as the opening
+    shows them: what would be kept above them would never be seen. Knowledge is chosen last, beside what the others show.
     """
     present = [_clean(item) for item in present]
     chosen: dict[Section, _Chosen] = {}
@@ -50,8 +48,8 @@ def choose(
     others = [item.text for one in chosen.values() for item in one.open]
     known = [item for item in present if item.section is Section.KNOWLEDGE and item.status is ItemStatus.OPEN]
     lines, values = learn(known, others)
-    spare = room[Section.KNOWLEDGE]
-    chosen[Section.KNOWLEDGE] = _section(Section.KNOWLEDGE, present, [*found, *lines], closed, spare, mark, values)
+    everything = [*found, *lines]
+    chosen[Section.KNOWLEDGE] = _section(Section.KNOWLEDGE, present, everything, closed, room[Section.KNOWLEDGE], mark, values)
     ordered = [chosen[section] for section in Section]
     return (*(item for one in ordered for item in one.open), *(item for one in ordered for item in one.left))
 
@@ -94,14 +92,14 @@ def _section(
             staying.append(item)
     values = {item.id: _value(again.get(item.id, item), mark) for item in (*staying, *new.values())}
     values.update((item.id, max(values[item.id] * _FLOOR, worth[item.text])) for item in staying if item.text in worth)
-    kept, rest = _fit([*staying, *new.values()], values, room - _HEADING, groups)
+    kept = _fit([*staying, *new.values()], values, room - _HEADING, groups)
     ids = {item.id for item in kept}
     left.extend(_superseded(item) for item in staying if item.id not in ids)
-    return _Chosen(_order(section, kept, values, groups), left, rest)
+    return _Chosen(_order(section, kept, values, groups), left)
 
 
-def _fit(items: list[Item], values: dict[str, float], room: int, groups: Mapping[str, str]) -> tuple[list[Item], int]:
-    """The most valuable items that fit and the tokens left; what belongs together is as valuable as its best member."""
+def _fit(items: list[Item], values: dict[str, float], room: int, groups: Mapping[str, str]) -> list[Item]:
+    """The most valuable items that fit; what belongs together is as valuable as its best member."""
     worth: dict[str, float] = {}
     for item in items:
         key = groups.get(item.text, item.text)
@@ -113,7 +111,7 @@ def _fit(items: list[Item], values: dict[str, float], room: int, groups: Mapping
         if price <= room:
             chosen.append(item)
             room -= price
-    return chosen, max(0, room)
+    return chosen
 
 
 def _order(section: Section, items: list[Item], values: dict[str, float], groups: Mapping[str, str]) -> list[Item]:
