@@ -44,6 +44,7 @@ def test_a_comment_that_bounds_or_dates_something_is_kept(path: str, shown: str,
     [
         "# Give the row back in another form.",
         "# never do this",
+        "# waits before 30 seconds",
         "# called once a refresh, for each of them",
         "# part 12 of 40 things",
         "# x = compute(limit, 40) before 30 seconds",

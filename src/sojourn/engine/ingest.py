@@ -1,5 +1,6 @@
 """A foreign transcript into the record: in batches, repeatable, only what is new of a file that has grown (R-14)."""
 
+import asyncio
 import hashlib
 import os
 import secrets
@@ -12,6 +13,7 @@ import msgspec
 from sojourn.base import Clock, Ids, UserMistake, WorkFailed
 from sojourn.engine.intake import take_in
 from sojourn.engine.joining import holder
+from sojourn.engine.project import project_of
 from sojourn.engine.restoring import restore_rows
 from sojourn.importers import Counts, Done, Imported, ImportRecord, Progress, SessionStart, Skipped, SkippedLine, read_rows
 from sojourn.record import (
@@ -96,7 +98,7 @@ class _Ingest:
                     model=record.model,
                     agent=record.agent,
                     cwd=record.cwd,
-                    project_id=record.cwd,
+                    project_id=await asyncio.to_thread(project_of, record.cwd),
                     source=Source(format=self._format, foreign_id=record.foreign_id),
                 )
             )

@@ -36,7 +36,7 @@ def values(evidence: Evidence) -> list[Found]:
     """The newest value of each name in each file that the assistant changed: ``path``: the line that sets it."""
     newest: dict[tuple[str, str], Found] = {}
     for act in evidence.acts:
-        written = [touch.path for touch in touches(act) if touch.kind != "read"] if not act.failed else []
+        written = [touch.path for touch in touches(act) if touch.kind != "read"]
         if not written:
             continue
         path = written[0]

@@ -44,8 +44,10 @@ async def command(limit: int, project: str | None, as_json: bool, overrides: tup
         hint(say("no_sessions") + " " + say("import_first"))
         return
     async with record() as store:
+        from sojourn.engine.project import project_of
+
         named = None if project is None else os.path.abspath(project)
-        found = await store.sessions(project_id=named, limit=limit)
+        found = await store.sessions(project_id=project_of(named) if named else None, limit=limit)
     if as_json:
         for session in found:
             print_json(whole(session))
