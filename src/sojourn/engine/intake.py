@@ -1,12 +1,15 @@
 """Taking text in: counted once, and nothing so large that one result fills a window (R-8, Y-5's cap)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from sojourn.base import Finish
 from sojourn.meter import count_message, count_part, estimate_text, fit_ends, total
 from sojourn.record import File, Message, Part, ResultPart, Store, Text, ToolCall
 
+_TITLE_CHARACTERS = 80
 _ROW_BYTES = 32 * 1024  # R-8: a larger payload lies beside the database
 
 
@@ -60,3 +63,21 @@ def omission_line(blob: str) -> Any:
         return f"[... about {left_out:,} tokens left out here; the whole result is kept in the record: blob {blob[:12]} ...]"
 
     return line
+
+
+def finish_of(message: Message) -> Finish | None:
+    """An answer that comes with its parts is complete; one without is being streamed, and observe_usage ends it."""
+    if message.role != "assistant" or not message.parts:
+        return None
+    calls = any(isinstance(part, ToolCall) for part in message.parts)
+    return Finish.TOOL_CALLS if calls else Finish.STOP
+
+
+def title_of(messages: Sequence[Message]) -> str | None:
+    """A session's title: the first line of what a person said first, at most 80 characters."""
+    for message in messages:
+        if message.origin == "user" and message.role == "user":
+            for part in message.parts:
+                if isinstance(part, Text) and part.text.strip():
+                    return " ".join(part.text.split())[:_TITLE_CHARACTERS]
+    return None

@@ -22,12 +22,13 @@ from sojourn.base import (
 )
 from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.config import Settings
-from sojourn.cycle import Situation, check_window, decide, effective_limit, may_recover
-from sojourn.engine.firing import drain, fire, note_dirty, running, write_now
-from sojourn.engine.intake import result_cap, take_in, take_in_part
+from sojourn.cycle import check_window, decide, effective_limit, may_recover
+from sojourn.engine.firing import drain, fire, note_dirty, write_now
+from sojourn.engine.intake import finish_of, result_cap, take_in, take_in_part, title_of
 from sojourn.engine.joining import LEASE, find_or_create, fork, free_slot, take_lease
 from sojourn.engine.pinning import pin_text, unpin
 from sojourn.engine.requests import Requests
+from sojourn.engine.situation import situation
 from sojourn.engine.state import Ports, State, prefix_tokens
 from sojourn.engine.switching import SHARES, compact, largest_parts, open_first, switch
 from sojourn.engine.types import Context, OnEvent, Projected, Rebuilt, Undone, summarise
@@ -51,7 +52,6 @@ from sojourn.record import (
     Store,
     TakeInbox,
     Text,
-    ToolCall,
 )
 from sojourn.record.sqlite import SqliteStore
 from sojourn.window import OpeningSection, OpenTask, is_finished, trim_tail
@@ -62,7 +62,6 @@ _CUT_MARGIN = 50
 _SMALLER: dict[str, tuple[float, ...]] = {"ladder": SHARES, "smaller": (0.35,), "extract": (0.2,)}
 """Budgets of an opening after a provider's refusal, by C-10's ways."""
 _RENEW_SECONDS = LEASE / 4_000
-_TITLE = 80
 
 
 class Engine:
@@ -204,7 +203,7 @@ class Engine:
         if not taken:
             return ()
         changes: list[Change] = [AddMessage(message) for message in taken]
-        title = None if state.session.title else _title(taken)
+        title = None if state.session.title else title_of(taken)
         if title:
             changes.append(SetSession(title=title))
         if taking:
@@ -260,7 +259,7 @@ class Engine:
         if state.view.window.number == 0:
             await open_first(state)
         for _ in range(4):
-            decision = decide(await self._situation())
+            decision = decide(situation(state))
             if decision.dirty:
                 await note_dirty(state)
             if decision.fire is not None:
@@ -396,33 +395,6 @@ class Engine:
 
     # --- inside --------------------------------------------------------------------------------------------------
 
-    async def _situation(self) -> Situation:
-        state = self._state
-        settings = state.ports.settings
-        window = state.view.window
-        recovered = state.view.recovered()
-        model, calibration = state.traits.name, state.calibration
-        level = (state.view.estimated_level(calibration, model) if recovered else state.level()).tokens
-        lines = state.lines()
-        child = state.session.parent_id is not None
-        writes = settings.checkpoint.enabled and not settings.memory.disable_write and state.lease is not None and not child
-        crossed = any(tier <= level and tier not in window.tiers for tier in lines.tiers) or window.gate is not None
-        mark = max(state.mark, window.covered_seq)
-        return Situation(
-            level=level,
-            lines=lines,
-            recovered=recovered,
-            child=child,
-            consumed=window.tiers,
-            gate=window.gate,
-            since_mark=tokens_of(state.view.after(mark), calibration, model) if crossed and writes else 0,
-            writer_running=running(state),
-            checkpoints=writes,
-            auto=settings.compaction.auto,
-            window_undone=state.window_undone,
-            usable_checkpoint=state.mark > window.covered_seq,
-        )
-
     async def _make_room(self) -> None:
         """C-6: a window that has just opened is over hard already. What came in is cut, then C-10's steps, then a stop."""
         state = self._state
@@ -479,7 +451,7 @@ class Engine:
             message,
             id=message.id or ports.ids.new("msg"),
             created=message.created or ports.clock.now(),
-            finish=message.finish or _finish_of(message),
+            finish=message.finish or finish_of(message),
         )
 
     async def _renew(self) -> None:
@@ -494,20 +466,3 @@ class Engine:
             if not isinstance(renewed, Lease):
                 return  # taken over: the next commit is refused and says so
             state.lease = renewed
-
-
-def _finish_of(message: Message) -> Finish | None:
-    """An answer that comes with its parts is complete; one without is being streamed, and observe_usage ends it."""
-    if message.role != "assistant" or not message.parts:
-        return None
-    calls = any(isinstance(part, ToolCall) for part in message.parts)
-    return Finish.TOOL_CALLS if calls else Finish.STOP
-
-
-def _title(messages: Sequence[Message]) -> str | None:
-    for message in messages:
-        if message.origin == "user" and message.role == "user":
-            for part in message.parts:
-                if isinstance(part, Text) and part.text.strip():
-                    return " ".join(part.text.split())[:_TITLE]
-    return None

@@ -160,12 +160,14 @@ def _behind(output: str) -> Iterator[tuple[str, str]]:
     for mark in _MARKS:
         at = output.find(mark)
         while at >= 0:
-            start, end = output.rfind("\n", 0, at) + 1, output.find("\n", at)
+            end = output.find("\n", at)
             end = len(output) if end < 0 else end
-            line, comment = plain(output[start:end]), output[at + len(mark) : end]
-            code = line[: line.find(mark.strip())].strip()
-            if code and not code.startswith("-"):
-                yield " ".join(comment.split()), line
+            if end - at >= len(mark) + _LEAST:
+                start = output.rfind("\n", 0, at) + 1
+                line, comment = plain(output[start:end]), output[at + len(mark) : end]
+                code = line[: line.find(mark.strip())].strip()
+                if code and not code.startswith("-"):
+                    yield " ".join(comment.split()), line
             at = output.find(mark, end)
 
 
