@@ -75,12 +75,12 @@ def _collect(speech: Speech, bonus: float | None, best: dict[str, Found]) -> Non
         ):
             continue
         reason = bool(REASON.search(sentence))
-        details = len(NAME.findall(sentence)) + len(VALUE.findall(sentence))
         cues = 1.2 * bool(_DECIDES.search(sentence)) + 1.2 * bool(_REJECTS.search(sentence))
         if not cues and bonus is not None and (reason or CONTRAST.search(sentence)) and not _LOOKS.search(sentence):
             cues = _DONE if _OWN.search(sentence) else _SAID
         if not cues:
             continue
+        details = len(NAME.findall(sentence)) + len(VALUE.findall(sentence))
         weight = cues + 0.5 * reason + 0.25 * min(details, 4) + (bonus or 0.0)
         if weight < _LEAST:
             continue
