@@ -83,6 +83,8 @@ def test_a_bad_amount_names_its_pattern() -> None:
 @pytest.mark.parametrize(("effective", "fixed"), [(8_000, 0), (8_000, 2_000), (8_004, 2_001), (80_000, 20_000)])
 def test_windows_that_are_large_enough(effective: int, fixed: int) -> None:
     check_window(effective, fixed)
+    with pytest.raises(UserMistake):
+        check_window(effective - 1, fixed)
 
 
 @pytest.mark.design("C-1")

@@ -403,7 +403,9 @@ def test_killed_while_the_store_is_made_it_opens(tmp_path: Path, lives: Lives) -
     for run in range(20):
         path = tmp_path / str(run) / "sojourn.db"
         lives.live(path, 0, chance.random() * 0.02, from_first_word=False)
-        asyncio.run(opened(path).close())
+        store = opened(path)
+        assert list(asyncio.run(store.check())) == []
+        asyncio.run(store.close())
 
 
 # --- a full disk --------------------------------------------------------------------------------------------------------

@@ -430,3 +430,11 @@ def test_completion(sojourn: Command) -> None:
     for shell in ("bash", "zsh", "fish"):
         assert "_SOJOURN_COMPLETE" in sojourn("completion", shell).out
     assert sojourn("completion", "tcsh").code == 2
+
+
+@pytest.mark.design("C-14")
+def test_a_switch_that_overrules_what_was_asked_for_is_told(sojourn: Command, long_session: str) -> None:
+    off = sojourn("rebuild", long_session, "--window", "32K", "--set", "checkpoint.enabled=false", "--json")
+    assert off.row["outcome"] == "checkpoint_off"
+    assert off.row["window"]["kind"] == "compaction"
+    assert "Checkpoints are switched off (checkpoint.enabled)" in off.err

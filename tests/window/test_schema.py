@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.base import Item, ItemStatus, Section
-from sojourn.window import SCHEMA, budgets, merge_items, render_items, topic
+from sojourn.window import SCHEMA, budgets, render_items, topic
 from sojourn.window.schema import fit_items
 from window.making import count, words
 
@@ -158,15 +158,6 @@ def test_never_over_the_budget_and_kept_items_keep_their_bytes(items: list[Item]
     whole = render_items(items, dict.fromkeys(Section, 10**6), count)[0].split("\n")
     shown = text.split("\n") if text else []
     assert [line for line in whole if line in shown and line.startswith(("-", "#"))] == [line for line in shown if line]
-
-
-@pytest.mark.design("W-2a")
-def test_merge_puts_new_ones_after_and_each_once() -> None:
-    old = [_item("a", text="same  text"), _item("b")]
-    new = [_item("c", text=" same  text "), _item("b", text="other"), _item("d"), _item("e", text="text of d")]
-    assert merge_items(old, new) == (old[0], old[1], new[2])
-    assert merge_items([], new) == (new[0], new[1], new[2])
-    assert merge_items(old, []) == tuple(old)
 
 
 @pytest.mark.design("W-1")

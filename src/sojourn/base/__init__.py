@@ -12,6 +12,7 @@ from sojourn.base.values import (
     Section,
     Tokens,
     Usage,
+    open_items,
 )
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "Usage",
     "UserMistake",
     "WorkFailed",
+    "open_items",
     "parse_quantity",
 ]

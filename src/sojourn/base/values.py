@@ -1,5 +1,6 @@
 """Values that rooms on every floor pass to each other: usage, finish, error kinds, checkpoint items."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -89,3 +90,8 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     """The mark of the run that wrote it."""
     weight: float = 1.0
     """How sure the writer is that it matters: higher stays longer when a section is over its budget."""
+
+
+def open_items(items: Iterable[Item]) -> tuple[Item, ...]:
+    """Those that still hold, in their order."""
+    return tuple(item for item in items if item.status == ItemStatus.OPEN)

@@ -5,10 +5,10 @@ from typing import Literal
 
 import msgspec
 
-from sojourn.checkpoint import WriterFailed
+from sojourn.checkpoint import Writer, WriterFailed
 from sojourn.cycle import Fire, recovery_gate
 from sojourn.engine.state import State
-from sojourn.engine.writing import Run, carry_out, extractive, mark_dirty, render_for_people, take_slot
+from sojourn.engine.writing import Run, carry_out, mark_dirty, render_for_people, take_slot
 from sojourn.record import Checkpoint, ConsumeTiers
 from sojourn.window import watermark
 
@@ -21,11 +21,12 @@ async def fire(state: State, at: Fire) -> None:
 
     Extraction takes less than a fifth of a second and is awaited; a model writes in the background.
     """
-    run = await _begin(state, state.ports.writer.name, at.tiers)
+    writer = state.ports.writer
+    run = await _begin(state, writer, at.tiers)
     if run is None:
         return
-    state.writing = asyncio.create_task(_settle(state, run, state.ports.writer.name, at))
-    if state.ports.writer.name == "extractive":
+    state.writing = asyncio.create_task(_settle(state, run, writer, at))
+    if writer.name == "extractive":
         await asyncio.shield(state.writing)
 
 
@@ -35,10 +36,10 @@ async def note_dirty(state: State) -> None:
         state.emit("writer_dirty")
 
 
-async def write_now(state: State, name: str) -> Checkpoint | WriterFailed | None:
+async def write_now(state: State, writer: Writer) -> Checkpoint | WriterFailed | None:
     """One run up to K-5's mark, awaited; None = nothing new to write, or a writer runs already."""
-    run = await _begin(state, name, ())
-    return None if run is None else await _settle(state, run, name, None)
+    run = await _begin(state, writer, ())
+    return None if run is None else await _settle(state, run, writer, None)
 
 
 async def write_or_wait(state: State, wait: int) -> Came:
@@ -47,10 +48,10 @@ async def write_or_wait(state: State, wait: int) -> Came:
     Giving up does not cancel it.
     """
     if not running(state):
-        run = await _begin(state, state.ports.writer.name, ())
+        run = await _begin(state, state.ports.writer, ())
         if run is None:
             return "write_failed"
-        state.writing = asyncio.create_task(_settle(state, run, state.ports.writer.name, None))
+        state.writing = asyncio.create_task(_settle(state, run, state.ports.writer, None))
     state.emit("notice", key="waiting_for_writer", milliseconds=wait)
     assert state.writing is not None
     done, _ = await asyncio.wait({state.writing}, timeout=wait / 1_000)
@@ -69,7 +70,7 @@ async def drain(state: State, wait: int) -> bool:
 
     One that is still running is cancelled: everything stays as it was, and its tier fires again in the next process.
     """
-    if state.writing is None or state.writing.done():
+    if state.writing is None or not running(state):
         return True
     if wait > 0:
         state.emit("notice", key="waiting_for_writer", milliseconds=wait)
@@ -81,7 +82,7 @@ async def drain(state: State, wait: int) -> bool:
     return False
 
 
-async def _begin(state: State, name: str, tiers: tuple[int, ...]) -> Run | None:
+async def _begin(state: State, writer: Writer, tiers: tuple[int, ...]) -> Run | None:
     """Takes the slot for a run up to K-5's mark and consumes the tiers; None where there is nothing new, or no slot."""
     ports, session_id = state.ports, state.session.id
     if state.lease is None:
@@ -98,7 +99,7 @@ async def _begin(state: State, name: str, tiers: tuple[int, ...]) -> Run | None:
         return None
     if tiers:
         await _consume(state, tiers, None)
-    state.emit("checkpoint_started", mark=mark, writer=name)
+    state.emit("checkpoint_started", mark=mark, writer=writer.name)
     return Run(
         store=ports.store,
         session_id=session_id,
@@ -114,11 +115,11 @@ async def _begin(state: State, name: str, tiers: tuple[int, ...]) -> Run | None:
     )
 
 
-async def _settle(state: State, run: Run, name: str, at: Fire | None) -> Checkpoint | WriterFailed:
+async def _settle(state: State, run: Run, writer: Writer, at: Fire | None) -> Checkpoint | WriterFailed:
     """Runs the writer and tells what came of it; a retryable failure of the last tier arms the recovery gate (C-7)."""
     window_id = state.view.window.id
     try:
-        done = await carry_out(run, state.ports.writer if name == state.ports.writer.name else extractive())
+        done = await carry_out(run, writer)
     except asyncio.CancelledError:
         if at is not None:
             await _consume(state, (), at.level)  # its tier fires again, in the next process if need be (C-17)

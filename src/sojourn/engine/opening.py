@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from sojourn.base import Item, ItemStatus, parse_quantity
+from sojourn.base import Item, open_items, parse_quantity
 from sojourn.checkpoint import WriterInput, extract
 from sojourn.config import Settings
 from sojourn.cycle import Lines
 from sojourn.engine.view import in_view
 from sojourn.meter import total
-from sojourn.record import Checkpoint, File, Image, Message, Store, Text, ToolCall, Trim, Turn
+from sojourn.record import Checkpoint, Message, Store, ToolCall, Trim, Turn
 from sojourn.window import (
     Count,
     Opening,
@@ -23,10 +23,10 @@ from sojourn.window import (
     apply_trims,
     closing_state,
     digest_seq,
-    merge_items,
     open_window,
     statuses,
     trim_tail,
+    user_text,
     working_set,
 )
 
@@ -80,7 +80,7 @@ async def compose_rebuild(frame: Frame, checkpoint: Checkpoint | None, covered: 
     messages = await _messages(frame, covered)
     digest = digest_seq(messages, covered)
     between = tuple(m for m in messages if m.seq <= digest)
-    known = _open_items(checkpoint.items if checkpoint else ())
+    known = open_items(checkpoint.items if checkpoint else ())
     found = known
     if between:
         run = WriterInput(items=known, messages=between, range=(covered, digest), trigger=frame.share_base)
@@ -96,7 +96,7 @@ async def compose_rebuild(frame: Frame, checkpoint: Checkpoint | None, covered: 
             covered=covered,
             digest=digest,
             tail_tokens=tail_tokens,
-            items=merge_items(_open_items(found), ()),
+            items=open_items(found),
             user_texts=await _user_texts(frame, covered),
             activity=between,
             activity_status=statuses(messages),
@@ -114,8 +114,8 @@ async def compose_compaction(frame: Frame, known: Sequence[Item], covered: int) 
     gone = tuple(m for m in messages if m.seq <= boundary)
     if not gone:
         return None
-    run = WriterInput(items=_open_items(known), messages=gone, range=(covered, boundary), trigger=frame.share_base)
-    items = _open_items(extract(run))
+    run = WriterInput(items=open_items(known), messages=gone, range=(covered, boundary), trigger=frame.share_base)
+    items = open_items(extract(run))
     tail = tuple(m for m in messages if m.seq > boundary)
     placeholders = _large_results(tail)
     trims, tail_tokens = _cut_tail(frame, tail, placeholders)
@@ -202,28 +202,14 @@ async def _user_texts(frame: Frame, covered: int) -> tuple[UserText, ...]:
     if covered <= 0:
         return ()
     turns = await frame.store.turns(frame.session_id, upto=covered, limit=_USER_TURNS_READ)
-    return tuple(reversed([_user_text(turn) for turn in turns if turn.message.parts]))
-
-
-def _user_text(turn: Turn) -> UserText:
-    message = turn.message
-    text = "\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text.strip())
-    attached = tuple(
-        f"{part.name or part.media_type} (history read m{message.seq})"
-        for part in message.parts
-        if isinstance(part, Image | File)
-    )
-    return UserText(seq=message.seq, text=text, status=_status(turn), attachments=attached)
+    texts = (user_text(turn.message, _status(turn)) for turn in reversed(turns))
+    return tuple(text for text in texts if text is not None)
 
 
 def _status(turn: Turn) -> TurnStatus:
     if turn.last_finish in ("interrupted", "error"):
         return "interrupted"
     return "answered" if turn.stop_after else "open"
-
-
-def _open_items(items: Sequence[Item]) -> tuple[Item, ...]:
-    return tuple(item for item in items if item.status == ItemStatus.OPEN)
 
 
 def _cut_tail(frame: Frame, tail: Sequence[Message], before: tuple[Trim, ...] = ()) -> tuple[tuple[Trim, ...], int]:

@@ -189,14 +189,17 @@ class Engine:
     def store(self) -> Store:
         return self._state.ports.store
 
-    async def observe(self, *messages: Message, taking: tuple[str, ...] = ()) -> tuple[Message, ...]:
+    async def observe(self, *messages: Message) -> tuple[Message, ...]:
         """Takes in messages in order; answers them as stored, with id, seq and counted tokens. Durable on return.
 
         An assistant message that comes with parts and no finish is complete: TOOL_CALLS if it made calls, else STOP.
         A result over the cap stands in view as head and tail, whole in the record (Y-5). A user message resets the
-        stop against loops (C-11): a person has decided to go on. ``taking``: inbox rows that these messages came from,
-        taken in the same commit.
+        stop against loops (C-11): a person has decided to go on.
         """
+        return await self._take_in(messages)
+
+    async def _take_in(self, messages: Sequence[Message], inbox: tuple[str, ...] = ()) -> tuple[Message, ...]:
+        """``inbox``: the rows that these messages came from, taken in the same commit (R-9)."""
         state = self._state
         cap = result_cap(state.lines().full_trigger)
         taken = [await take_in(self._named(message), state.ports.store, cap) for message in messages]
@@ -206,8 +209,8 @@ class Engine:
         title = None if state.session.title else title_of(taken)
         if title:
             changes.append(SetSession(title=title))
-        if taking:
-            changes.append(TakeInbox(taking))
+        if inbox:
+            changes.append(TakeInbox(inbox))
         done = await state.commit(*changes)
         if title:
             state.session = msgspec.structs.replace(state.session, title=title)
@@ -331,7 +334,7 @@ class Engine:
         if not settings.checkpoint.enabled or settings.memory.disable_write:
             key = "checkpoint.enabled" if not settings.checkpoint.enabled else "memory.disable_write"
             raise UserMistake(f"writing checkpoints is switched off by {key}", next_step="Switch it on to write one.")
-        return await write_now(self._state, self._state.ports.writer.name)
+        return await write_now(self._state, self._state.ports.writer)
 
     def offer_prefix(self, prefix: PrefixSnapshot) -> None:
         """System and context blocks read anew (rule files, git): they come into force with the next window (P-7, W-9)."""
@@ -416,7 +419,7 @@ class Engine:
                 Message(id=f"msg_{row.id}", role="user", origin=row.origin, created=row.created, parts=(Text(row.text),))
                 for row in rows
             ]
-            await self.observe(*messages, taking=tuple(row.id for row in rows))
+            await self._take_in(messages, inbox=tuple(row.id for row in rows))
 
     def _fingerprint(self) -> tuple[str, int, int]:
         """Tells requests of one session apart without serialising them: its window, its end, its size."""

@@ -174,8 +174,8 @@ class State:
     def _sent_before_the_newest_answer(self) -> int:
         """What stands before an answer was in the request that it answers: from then on it is never cut (R-5)."""
         seqs = [message.seq for message in self.view.sent]
-        answers = [message.seq for message in self.view.sent if message.role == "assistant"]
-        return max((seq for seq in seqs if answers and seq < answers[-1]), default=0)
+        newest = next((at for at in reversed(range(len(seqs))) if self.view.sent[at].role == "assistant"), 0)
+        return seqs[newest - 1] if newest else 0
 
     async def learn_again(self) -> None:
         """The newest calls of the window teach the ratio when a session is opened (M-2)."""

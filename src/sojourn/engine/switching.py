@@ -1,7 +1,7 @@
 """Leaving a window: firing writers at tiers, climbing the ladder, opening what it says (C-7 to C-12)."""
 
 from sojourn.base import WorkFailed
-from sojourn.checkpoint import checkpoint_path
+from sojourn.checkpoint import ExtractiveWriter, checkpoint_path
 from sojourn.cycle import LadderState, draw_lines, next_step, stop_for, tiers_at_or_below, too_full
 from sojourn.engine.firing import Came, running, write_now, write_or_wait
 from sojourn.engine.opening import Composed, Frame, compose_compaction, compose_rebuild, compose_start
@@ -47,7 +47,7 @@ async def switch(
             tried.append(await write_or_wait(state, step.wait))
             continue
         if step.rung == "extract" or extract_first:
-            await write_now(state, "extractive")
+            await write_now(state, ExtractiveWriter())
         window = await _rebuild(state, reason, step.outcome, shares)
         break
     return Rebuilt(

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from sojourn.base import Clock, Ids, Item, ItemStatus, SojournError
+from sojourn.base import Clock, Ids, Item, SojournError, open_items
 from sojourn.checkpoint import (
-    ExtractiveWriter,
     Writer,
     WriterFailed,
     WriterInput,
@@ -106,7 +105,7 @@ async def _commit(run: Run, writer: Writer, written: Written, after: int) -> Che
 
 async def _write(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
     """The writer over (after, mark]; a very long stretch in chunks, each building on the items of the one before."""
-    items: tuple[Item, ...] = tuple(i for i in (run.previous.items if run.previous else ()) if i.status == ItemStatus.OPEN)
+    items = open_items(run.previous.items if run.previous else ())
     refused: list[str] = []
     chunk: list[Message] = []
     size, start = 0, after
@@ -119,7 +118,7 @@ async def _write(run: Run, writer: Writer, after: int) -> Written | WriterFailed
             written = await writer.write(_input(run, items, chunk, start))
             if isinstance(written, WriterFailed):
                 return written
-            items, refused = _open(written.items), [*refused, *written.refused]
+            items, refused = open_items(written.items), [*refused, *written.refused]
             start, chunk, size = message.seq, [], 0
     written = await writer.write(_input(run, items, chunk, start))
     if isinstance(written, WriterFailed) or not refused:
@@ -130,10 +129,6 @@ async def _write(run: Run, writer: Writer, after: int) -> Written | WriterFailed
 def _input(run: Run, items: tuple[Item, ...], chunk: Sequence[Message], start: int) -> WriterInput:
     upto = chunk[-1].seq if chunk else run.mark
     return WriterInput(items=items, messages=tuple(chunk), range=(start, upto), trigger=run.trigger)
-
-
-def _open(items: Sequence[Item]) -> tuple[Item, ...]:
-    return tuple(item for item in items if item.status == ItemStatus.OPEN)
 
 
 async def _free(run: Run) -> None:
@@ -161,8 +156,3 @@ async def take_slot(store: Store, session_id: str, lease: Lease, *, mark: int, n
     held = Slot(running=True, generation=slot.generation + 1, dirty=False, started=now, mark=mark)
     done = await store.commit(session_id, Fence(epoch=lease.epoch, slot_generation=slot.generation), [SetSlot(held)])
     return None if isinstance(done, Fenced) else held
-
-
-def extractive() -> Writer:
-    """The writer that needs no model (K-10)."""
-    return ExtractiveWriter()

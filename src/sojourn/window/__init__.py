@@ -6,7 +6,7 @@ from sojourn.window.cut import cut_sections
 from sojourn.window.digest import Digest, digest, has_digest_line
 from sojourn.window.opening import open_window
 from sojourn.window.recent_user import Chosen, recent_user, user_text
-from sojourn.window.schema import SCHEMA, SectionRule, budgets, merge_items, render_items, topic
+from sojourn.window.schema import SCHEMA, SectionRule, budgets, render_items, topic
 from sojourn.window.sections import ROWS, Row
 from sojourn.window.tail import apply_trims, trim_tail
 from sojourn.window.types import (
@@ -50,7 +50,6 @@ __all__ = [
     "has_digest_line",
     "is_finished",
     "live_tail",
-    "merge_items",
     "open_window",
     "recent_user",
     "render_items",

@@ -204,20 +204,6 @@ def one_line(text: str) -> str:
     return re.sub(r"\s*[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\s*", " ", text.strip())
 
 
-def merge_items(checkpoint_items: Sequence[Item], window_items: Sequence[Item]) -> tuple[Item, ...]:
-    """The checkpoint's items as they are, then the window's (W-2a) whose id and text are not there yet."""
-    merged = list(checkpoint_items)
-    ids = {item.id for item in merged}
-    texts = {one_line(item.text) for item in merged}
-    for item in window_items:
-        text = one_line(item.text)
-        if item.id not in ids and text not in texts:
-            merged.append(item)
-            ids.add(item.id)
-            texts.add(text)
-    return tuple(merged)
-
-
 def topic(items: Sequence[Item]) -> str:
     """What the session is about, one line of at most 120 characters: the newest open item of intent, else of next, else
     of frontier; "" where there is none."""

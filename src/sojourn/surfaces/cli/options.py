@@ -21,7 +21,7 @@ from sojourn.surfaces.catalogue import say, speak
 from sojourn.surfaces.cli.columns import harmless
 
 if TYPE_CHECKING:
-    from sojourn.engine import Engine
+    from sojourn.engine import Engine, EngineEvent
 
 T = TypeVar("T")
 
@@ -142,10 +142,28 @@ async def opened(
         traits=msgspec.structs.replace(traits, name=session.model),
         settings=settings,
         documents=documents(),
+        on_event=_tell,
         read_only=read_only,
     )
     async with engine:
         yield engine
+
+
+def _tell(event: "EngineEvent") -> None:
+    """What the engine did or could not do on its own, told to the person (C-14)."""
+    match event.detail.get("key") if event.kind == "notice" else None:
+        case "checkpoint_off":
+            hint(say("notice_checkpoint_off"))
+        case "writing_off":
+            hint(say("notice_writing_off"))
+        case "checkpoint_stale":
+            hint(say("notice_checkpoint_stale"))
+        case "window_opens_full":
+            hint(say("notice_window_opens_full"))
+        case "rendering_failed" | "lease_not_renewed":
+            hint(str(event.detail.get("problem", "")))
+        case _:
+            pass
 
 
 async def one_session(store: Store, named: str) -> Session:
