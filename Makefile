@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 JOBS ?= 2
 PEERS_PYTHON ?= python3.12
 
-.PHONY: help demo test check bench bench-peers coverage-of-design docs clean
+.PHONY: help demo test test-real-model check bench bench-peers coverage-of-design docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -16,6 +16,9 @@ demo: $(READY) ## a long session passes through its windows: no key, no network
 
 test: $(READY) ## all tests
 	$(BIN)/pytest -n $(JOBS)
+
+test-real-model: $(READY) ## our clients against a real server and a very small real model (220 MB, a minute to set up)
+	@SOJOURN_REAL_MODEL=1 $(BIN)/pytest tests/models/test_real_server.py
 
 check: $(READY) ## lint, format, types, import contracts, unused code and dependencies
 	$(BIN)/ruff check .
@@ -43,7 +46,7 @@ docs: $(READY) ## the pages that are made from the code
 	$(BIN)/python scripts/generated_docs.py
 
 clean: ## removes the virtual environment and caches
-	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers .venv-model .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # The stamp is newer than pyproject.toml when the environment is as it says.
 $(READY): pyproject.toml
@@ -51,5 +54,5 @@ $(READY): pyproject.toml
 	@echo "Setting up $(VENV) (once, about a minute) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[agent]' --group dev
 	@touch $(READY)

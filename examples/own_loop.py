@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sojourn import ErrorKind, Finish, Message, ModelError, Session, Settings, Text, ToolCall, Traits, Usage, open_session
 from sojourn.models import anthropic
-from sojourn.prefix import build, gather
+from sojourn.prefix import Wanted, build, gather, sections
 
 LIMIT = 24_000
 READ_FILE = {
@@ -22,8 +22,8 @@ READ_FILE = {
 async def main() -> None:
     """Forty turns of work in a window that holds a few of them."""
     # Who the agent is, where it works, git, and AGENTS.md of every folder above: frozen for the life of a window.
-    sections, _ = await gather(Path.cwd(), Settings(), budget_tokens=LIMIT // 10, config_folder=Path.home() / ".config/sojourn")
-    prefix = build(sections, [READ_FILE])
+    sources = await gather(Path.cwd(), Settings(), budget_tokens=LIMIT // 10, config_folder=Path.home() / ".config/sojourn")
+    prefix = build(sections(sources, Wanted(model="demo")), [READ_FILE])
     traits = Traits(name="demo", limit=LIMIT)
     async with await open_session(session=Session(id="", title="A long day"), traits=traits, prefix=prefix) as engine:
         windows = set()

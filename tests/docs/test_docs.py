@@ -4,6 +4,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import itertools
 import json
 import os
 import pkgutil
@@ -17,6 +18,7 @@ from typing import Any, get_args
 import pytest
 
 import sojourn
+from sojourn.agent import types as agent_types
 from sojourn.engine import Engine
 from sojourn.engine.types import EventKind
 from sojourn.record import Store
@@ -26,7 +28,7 @@ from sojourn.window.texts import LABEL, MID_LOOP, RECORD
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-GUIDES = [ROOT / "README.md", ROOT / "docs" / "library.md"]
+GUIDES = [ROOT / "README.md", ROOT / "docs" / "agent.md", ROOT / "docs" / "library.md"]
 SOURCE = ROOT / "src" / "sojourn"
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -66,6 +68,7 @@ def mistakes(text: str) -> list[str]:
     found: list[str] = []
     tree = parsed(text)
     bound = {name.id for name in ast.walk(tree) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+    bound |= {one.asname or one.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             module = importlib.import_module(node.module or "")
@@ -138,6 +141,18 @@ def test_events_and_notices_of_the_guide_are_those_of_the_engine() -> None:
     used = set(re.findall(r'(?:notice=|notice\(|key=)"(\w+)"', code)) | {"write_failed", "wait_expired"}
     assert keys == used
     assert all(f'"{key}"' in code for key in keys)
+
+
+@pytest.mark.design("T-10", "S-1")
+def test_the_table_of_the_agents_events_has_their_types_and_fields() -> None:
+    """Programs read these lines: the page, the classes and the order of the fields agree."""
+    text = (ROOT / "docs" / "agent.md").read_text("utf-8")
+    lines = text[text.index("| type | fields | meaning |") :].splitlines()[2:]
+    rows = [line.split("|")[1:3] for line in itertools.takewhile(lambda line: line.startswith("|"), lines)]
+    told = {re.findall(r"`(\w+)`", name)[0]: tuple(re.findall(r"`(\w+)`", fields)) for name, fields in rows}
+    kinds = get_args(agent_types.AgentEvent)
+    assert told == {kind.__struct_config__.tag: kind.__struct_fields__ for kind in kinds}
+    assert len(told) == len(rows) == len(kinds)
 
 
 @pytest.mark.design("T-10")

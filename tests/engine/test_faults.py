@@ -129,7 +129,7 @@ def test_a_result_over_the_cap_keeps_head_and_tail_and_names_its_blob() -> None:
         assert text.startswith(first.rstrip("\n"))
         assert text.endswith(last.lstrip("\n"))
         assert len(first) > len(last) > 0
-        assert f"blob {cut.blob[:12]} ...]" in line
+        assert f'history {{"read": "blob:{cut.blob[:12]}", "from": ' in line
         # What people and models say, and pictures, stay as they are.
         picture = Image("b", "image/png", 5)
         parts = (Text(prose(9_000)), ToolCall("c", "look", result=(picture,)))

@@ -1,6 +1,7 @@
 """What leaves, protocol by protocol (A-1, Q-4)."""
 
 import json
+from base64 import b64decode
 
 import pytest
 
@@ -37,6 +38,17 @@ def anthropic(*messages, **more):
 
 def chat(*messages, **more):
     return ENCODERS["chat"](request(*messages, **more))
+
+
+def responses(*messages, **more):
+    return ENCODERS["responses"](request(*messages, **more))
+
+
+def gemini(*messages, **more):
+    return ENCODERS["gemini"](request(*messages, **more))
+
+
+ALL = [anthropic, chat, responses, gemini]
 
 
 TALK = (
@@ -124,8 +136,7 @@ def test_chat():
             }
         ],
         "messages": [
-            {"role": "system", "content": "one"},
-            {"role": "system", "content": "\n\ntwo"},
+            {"role": "system", "content": "one\n\ntwo"},
             {"role": "user", "content": [{"type": "text", "text": "a"}, image]},
             {
                 "role": "assistant",
@@ -148,8 +159,149 @@ def test_chat():
     }
 
 
+@pytest.mark.design("A-1", "Q-4")
+def test_responses():
+    body = responses(*TALK, system=SYSTEM, tools=TOOLS, max_output=100)
+    image = {"type": "input_image", "image_url": "blob:abcd"}
+    assert body == {
+        "model": "m",
+        "store": False,
+        "max_output_tokens": 100,
+        "tools": [
+            {
+                "type": "function",
+                "name": "bash",
+                "description": "runs",
+                "parameters": {"type": "object", "b": 1, "a": 2},
+                "strict": False,
+            }
+        ],
+        "input": [
+            {"type": "message", "role": "system", "content": [{"type": "input_text", "text": "one"}]},
+            {"type": "message", "role": "system", "content": [{"type": "input_text", "text": "\n\ntwo"}]},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}, image]},
+            {"type": "reasoning", "id": "sig", "summary": [{"type": "summary_text", "text": "hm"}]},
+            {"type": "reasoning", "summary": [], "encrypted_content": "xx"},
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": "b"}, {"type": "output_text", "text": "c"}],
+            },
+            {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": '{"z":1,"a":"é"}'},
+            {
+                "type": "function_call_output",
+                "call_id": "c1",
+                "output": [{"type": "input_text", "text": "r"}, {"type": "input_text", "text": "s"}, image],
+            },
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "d"}]},
+            {"type": "function_call", "call_id": "c2", "name": "bash", "arguments": "{}"},
+            {"type": "function_call", "call_id": "c3", "name": "bash", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c2", "output": "r2"},
+            {"type": "function_call_output", "call_id": "c3", "output": "r3"},
+        ],
+    }
+
+
+@pytest.mark.design("A-1", "Q-3")
+def test_responses_keeps_the_order_of_text_calls_and_thinking():
+    thought = ReasoningPart("", "rs_1", "ENC", A)
+    body = responses(WireMessage("assistant", (text("a"), thought, text("b"), CallPart("c", "bash", {}, A), text("c"))))
+    kinds = [item["content"][0]["text"] if item["type"] == "message" else item["type"] for item in body["input"]]
+    assert kinds == ["a", "reasoning", "b", "function_call", "c"]
+    assert body["input"][1] == {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ENC"}
+    lines = responses(WireMessage("user", (ResultPart("c", "bash", (text("a"), text("b")), True, A),)))["input"]
+    assert lines == [{"type": "function_call_output", "call_id": "c", "output": "a\nb"}]
+
+
+@pytest.mark.design("A-1", "Q-4")
+def test_gemini():
+    body = gemini(*TALK, system=SYSTEM, tools=TOOLS, max_output=100)
+    image = {"inlineData": {"mimeType": "image/png", "data": "blob:abcd"}}
+    stand_in = body["contents"][1]["parts"][4].pop("thoughtSignature")
+    assert b64decode(stand_in) == b"skip_thought_signature_validator"
+    assert body["contents"][3]["parts"][0].pop("thoughtSignature") == stand_in
+    assert body == {
+        "model": "m",
+        "generationConfig": {"maxOutputTokens": 100},
+        "tools": [
+            {
+                "functionDeclarations": [
+                    {"name": "bash", "description": "runs", "parametersJsonSchema": {"type": "object", "b": 1, "a": 2}}
+                ]
+            }
+        ],
+        "systemInstruction": {"parts": [{"text": "one"}, {"text": "\n\ntwo"}]},
+        "contents": [
+            {"role": "user", "parts": [{"text": "a"}, image]},
+            {
+                "role": "model",
+                "parts": [
+                    {"text": "hm", "thought": True, "thoughtSignature": "sig"},
+                    {"text": ""},
+                    {"text": "b"},
+                    {"text": "c"},
+                    {"functionCall": {"id": "c1", "name": "bash", "args": {"z": 1, "a": "é"}}},
+                ],
+            },
+            {
+                "role": "user",
+                "parts": [
+                    {"functionResponse": {"id": "c1", "name": "bash", "response": {"error": "r\ns"}}},
+                    image,
+                    {"text": "d"},
+                ],
+            },
+            {
+                "role": "model",
+                "parts": [
+                    {"functionCall": {"id": "c2", "name": "bash", "args": {}}},
+                    {"functionCall": {"id": "c3", "name": "bash", "args": {}}},
+                ],
+            },
+            {
+                "role": "user",
+                "parts": [
+                    {"functionResponse": {"id": "c2", "name": "bash", "response": {"output": "r2"}}},
+                    {"functionResponse": {"id": "c3", "name": "bash", "response": {"output": "r3"}}},
+                ],
+            },
+        ],
+    }
+
+
+@pytest.mark.design("A-1", "Q-3")
+@pytest.mark.report(62)
+def test_gemini_only_the_first_call_without_a_signature_gets_the_stand_in():
+    signed = CallPart("a", "bash", {}, A, {"thoughtSignature": "S"})
+    plain = CallPart("b", "bash", {}, A, {"extra_content": 1})
+
+    def signatures(*parts):
+        encoded = gemini(WireMessage("assistant", parts))["contents"][0]["parts"]
+        return [part.get("thoughtSignature", "")[:4] for part in encoded if "functionCall" in part]
+
+    assert signatures(signed, plain) == ["S", ""]
+    assert signatures(text("x"), plain, signed) == ["c2tp", "S"]
+    assert signatures(plain, plain) == ["c2tp", ""]
+
+
+@pytest.mark.design("A-1", "Q-3")
+def test_gemini_pictures_of_results_follow_them_all():
+    results = tuple(ResultPart(name, "view", (ImagePart("image/png", name, A), text(name)), False, A) for name in ("c1", "c2"))
+    parts = gemini(WireMessage("user", (*results, text("d"))))["contents"][0]["parts"]
+    assert [next(iter(part)) for part in parts] == ["functionResponse", "functionResponse", "inlineData", "inlineData", "text"]
+    assert [part["inlineData"]["data"] for part in parts[2:4]] == ["blob:c1", "blob:c2"]
+
+
+@pytest.mark.design("A-1", "Q-3")
+def test_chat_plain_thinking_goes_back_and_signed_does_not():
+    plain, signed = ReasoningPart("hm", "", "", A), ReasoningPart("ha", "sig", "", A)
+    body = chat(WireMessage("assistant", (plain, signed, ReasoningPart(" so\ud800", "", "", A), text("ok"))))
+    assert body["messages"] == [{"role": "assistant", "content": "ok", "reasoning_content": "hm so�"}]
+    assert "reasoning_content" not in chat(WireMessage("assistant", (ReasoningPart("", "", "", A), text("ok"))))["messages"][0]
+
+
 @pytest.mark.design("Q-4", "A-1")
-@pytest.mark.parametrize("encode", [anthropic, chat])
+@pytest.mark.parametrize("encode", ALL)
 def test_where_things_come_from_is_never_sent(encode):
     sent = json.dumps(encode(*TALK, system=SYSTEM, tools=TOOLS))
     assert "about" not in sent
@@ -157,18 +309,20 @@ def test_where_things_come_from_is_never_sent(encode):
 
 
 @pytest.mark.design("A-1")
-@pytest.mark.parametrize("encode", [anthropic, chat])
+@pytest.mark.parametrize("encode", ALL)
 def test_nothing_empty_is_sent(encode):
     body = encode(WireMessage("user", (text("a"),)))
-    assert "tools" not in body
-    assert "system" not in body
-    assert len(body["messages"]) == 1
+    assert not {"tools", "system", "systemInstruction", "generationConfig", "toolConfig", "include", "reasoning"} & set(body)
+    assert len(body[{responses: "input", gemini: "contents"}.get(encode, "messages")]) == 1
 
 
 @pytest.mark.design("A-1")
 def test_output_limits():
     assert anthropic()["max_tokens"] == 8_192, "the protocol demands one"
     assert "max_tokens" not in chat()
+    assert "max_output_tokens" not in responses()
+    assert (chat(max_output=9)["max_tokens"], responses(max_output=9)["max_output_tokens"]) == (9, 9)
+    assert gemini(max_output=9)["generationConfig"] == {"maxOutputTokens": 9}
 
 
 @pytest.mark.design("A-1", "Q-2")
@@ -186,6 +340,60 @@ def test_thinking():
 
 
 @pytest.mark.design("A-1")
+@pytest.mark.parametrize(
+    ("value", "effort"),
+    [
+        ("1", "low"),
+        ("2048", "low"),
+        ("2049", "medium"),
+        ("12288", "medium"),
+        ("12289", "high"),
+        ("xhigh", "xhigh"),
+        ("off", "none"),
+    ],
+)
+def test_budgets_as_efforts(value, effort):
+    assert chat(thinking=value)["reasoning_effort"] == effort
+    assert responses(thinking=value)["reasoning"] == {"effort": effort}
+
+
+@pytest.mark.design("A-1")
+def test_thinking_that_the_model_decides_on():
+    assert "reasoning_effort" not in chat(thinking="adaptive")
+    body = responses(thinking="adaptive")
+    assert "reasoning" not in body
+    assert body["include"] == ["reasoning.encrypted_content"]
+
+
+@pytest.mark.design("A-1", "Q-3")
+def test_responses_thinking_comes_back_encrypted():
+    assert responses(thinking="high")["include"] == ["reasoning.encrypted_content"]
+    assert "include" not in responses(thinking="off")
+    assert all(responses(thinking=one)["store"] is False for one in (None, "off", "high"))
+
+
+@pytest.mark.design("A-1")
+def test_gemini_thinking():
+    def thinking(value, model="gemini-3-pro"):
+        return gemini(thinking=value, model=model)["generationConfig"]["thinkingConfig"]
+
+    assert thinking("off") == {"thinkingBudget": 0}
+    assert thinking("2000") == {"thinkingBudget": 2_000, "includeThoughts": True}
+    assert thinking("adaptive") == {"thinkingBudget": -1, "includeThoughts": True}
+    assert thinking("high") == {"thinkingLevel": "HIGH", "includeThoughts": True}
+    older = {effort: thinking(effort, "models/gemini-2.5-flash") for effort in ("minimal", "low", "medium", "high")}
+    assert [one["thinkingBudget"] for one in older.values()] == [512, 1_024, 8_192, 24_576]
+
+
+@pytest.mark.design("Q-5")
+def test_the_cache_key_is_an_own_field_of_responses_only():
+    assert responses(cache_key="ses_1")["prompt_cache_key"] == "ses_1"
+    assert "prompt_cache_key" not in responses()
+    for encode in (anthropic, chat, gemini):
+        assert encode(cache_key="ses_1") == encode()
+
+
+@pytest.mark.design("A-1")
 def test_tool_choice():
     expected = {
         "auto": ({"type": "auto"}, "auto"),
@@ -197,8 +405,15 @@ def test_tool_choice():
     for choice, (one, two) in expected.items():
         assert anthropic(tool_choice=choice)["tool_choice"] == one
         assert chat(tool_choice=choice)["tool_choice"] == two
-    assert "tool_choice" not in anthropic()
-    assert "tool_choice" not in chat()
+    assert all("tool_choice" not in encode() for encode in ALL)
+    assert [responses(tool_choice=one)["tool_choice"] for one in expected] == [
+        "auto", "none", "required", "required", {"type": "function", "name": "bash"},
+    ]  # fmt: skip
+    modes = [gemini(tool_choice=one)["toolConfig"]["functionCallingConfig"] for one in expected]
+    assert modes == [
+        {"mode": "AUTO"}, {"mode": "NONE"}, {"mode": "ANY"}, {"mode": "ANY"},
+        {"mode": "ANY", "allowedFunctionNames": ["bash"]},
+    ]  # fmt: skip
 
 
 @pytest.mark.design("Q-5")
@@ -213,9 +428,17 @@ def test_marks_stand_on_the_last_block_that_can_carry_one():
     assert [block.get("cache_control") for block in body["messages"][0]["content"]] == [None, ephemeral]
     assert [block.get("cache_control") for block in body["messages"][1]["content"]] == [ephemeral, None, None]
     marked = WireMessage("user", (text("a"), text("b")), mark="last")
-    assert chat(marked, system=(SystemBlock("one", A, "stable"),)) == chat(
-        WireMessage("user", marked.parts), system=(SystemBlock("one", A),)
-    )
+    for encode in (chat, responses, gemini):
+        assert encode(marked, system=(SystemBlock("one", A, "stable"),)) == encode(
+            WireMessage("user", marked.parts), system=(SystemBlock("one", A),)
+        )
+
+
+@pytest.mark.design("Q-5", "Q-6")
+def test_a_system_message_carries_no_mark():
+    for parts in ((text("a"),), (text("a"), text("b"))):
+        marked, plain = (anthropic(WireMessage("system", parts, mark)) for mark in ("last", None))
+        assert marked == plain
 
 
 @pytest.mark.design("A-1")
@@ -223,6 +446,8 @@ def test_picture_data_is_put_in_where_there_is_some():
     picture = WireMessage("user", (ImagePart("image/png", "abcd", A, "QUJD"),))
     assert anthropic(picture)["messages"][0]["content"][0]["source"]["data"] == "QUJD"
     assert chat(picture)["messages"][0]["content"][0]["image_url"]["url"] == "data:image/png;base64,QUJD"
+    assert responses(picture)["input"][0]["content"] == [{"type": "input_image", "image_url": "data:image/png;base64,QUJD"}]
+    assert gemini(picture)["contents"][0]["parts"] == [{"inlineData": {"mimeType": "image/png", "data": "QUJD"}}]
 
 
 @pytest.mark.design("A-1")
@@ -244,8 +469,17 @@ def test_pictures_of_several_results_follow_them_all_in_order():
 @pytest.mark.design("Q-6")
 def test_system_messages_in_the_middle():
     middle = WireMessage("system", (text("note"),))
-    assert anthropic(middle)["messages"] == [{"role": "system", "content": [{"type": "text", "text": "note"}]}]
+    assert anthropic(middle)["messages"] == [{"role": "system", "content": "note"}]
     assert chat(middle)["messages"] == [{"role": "system", "content": "note"}]
+    assert responses(middle)["input"] == [
+        {"type": "message", "role": "system", "content": [{"type": "input_text", "text": "note"}]}
+    ]
+    two = WireMessage("system", (text("a"), text("b")))
+    assert anthropic(two)["messages"] == [
+        {"role": "system", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
+    ]
+    assert chat(two)["messages"] == [{"role": "system", "content": "a\n\nb"}]
+    assert [block["text"] for block in responses(two)["input"][0]["content"]] == ["a", "b"]
 
 
 @pytest.mark.design("R-3")
@@ -276,7 +510,7 @@ def test_lone_surrogates_are_made_safe():
 
 
 @pytest.mark.design("A-1", "Q-3")
-@pytest.mark.parametrize("encode", [anthropic, chat])
+@pytest.mark.parametrize("encode", ALL)
 def test_no_text_can_make_a_body_that_cannot_be_sent(encode):
     bad = "a\ud800"
     body = encode(
@@ -299,7 +533,7 @@ def step(number, mark=None):
 
 
 @pytest.mark.design("A-1")
-@pytest.mark.parametrize("protocol", ["anthropic", "chat"])
+@pytest.mark.parametrize("protocol", list(ENCODERS))
 def test_the_encoder_reuses_what_it_encoded(protocol):
     encoder, encode = Encoder(protocol), ENCODERS[protocol]
     first = request(TALK[0], *step(1), *step(2, "last"))
@@ -307,17 +541,18 @@ def test_the_encoder_reuses_what_it_encoded(protocol):
     second = request(TALK[0], *first.messages[1:4], *step(2, "previous")[1:], *step(3, "last"))
     after = encoder.encode(second)
     assert after == encode(second)
-    assert all(one is two for one, two in zip(before["messages"][:3], after["messages"], strict=False))
+    place = {"responses": "input", "gemini": "contents"}.get(protocol, "messages")
+    assert all(one is two for one, two in zip(before[place][:3], after[place], strict=False))
     assert before == encode(first), "an earlier body stays as it was"
     joined = WireMessage("user", (*second.messages[-1].parts, text("and")), "last")
     third = request(*second.messages[:-1], joined)
     grown = encoder.encode(third)
     assert grown == encode(third)
-    assert all(one is two for one, two in zip(after["messages"][:3], grown["messages"], strict=False)), "the last one may grow"
+    assert all(one is two for one, two in zip(after[place][:3], grown[place], strict=False)), "the last one may grow"
 
 
 @pytest.mark.design("A-1", "Q-2")
-@pytest.mark.parametrize("protocol", ["anthropic", "chat"])
+@pytest.mark.parametrize("protocol", list(ENCODERS))
 def test_the_encoder_follows_any_change(protocol):
     encoder, encode = Encoder(protocol), ENCODERS[protocol]
     long = (TALK[0], *step(1), *step(2, "last"))

@@ -1,17 +1,16 @@
 """From sections to blocks (P-1, P-2, P-7)."""
 
-import asyncio
-import shutil
-from datetime import date
+import json
+import re
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from sojourn.base import UserMistake
-from sojourn.config.settings import CheckpointSettings, Settings
+from sojourn.base import UserMistake, escape_reminders, wrap_reminder
 from sojourn.meter import estimate_text, estimate_value, total
-from sojourn.prefix import build, escape_reminders, gather, own_sections, section, wrap_reminder
-from sojourn.prefix.sources.environment import environment, shell, today
+from sojourn.prefix import build, section
 
 SECTIONS = [
     section("date", "s", "context", "dynamic", "D"),
@@ -44,21 +43,28 @@ def test_three_system_blocks_each_with_its_own_left_boundary():
 
 
 @pytest.mark.design("P-1", "P-2")
-def test_context_stands_between_two_lines_stable_first():
-    context = build(SECTIONS, []).context
-    assert [block.section for block in context] == ["context_opening", "skills", "date", "rules", "context_closing"]
-    assert [block.text for block in context[1:4]] == ["\n\nS", "\n\nD", "\n\nU"]
-    assert not context[0].text.startswith("\n")
-    assert context[-1].text.startswith("\n\n")
+def test_skills_by_themselves_then_the_rest_between_two_lines_stable_first():
+    context = build([*SECTIONS, section("late", "s", "context", "stable", "L")], []).context
+    assert [block.section for block in context] == ["skills", "context_opening", "late", "date", "rules", "context_closing"]
+    assert context[0].text == "S"
+    assert [block.text for block in context[2:5]] == ["\n\nL", "\n\nD", "\n\nU"]
+    assert [block.text[:2] for block in (context[1], context[5])] == ["\n\n", "\n\n"]
+    without = build(SECTIONS[:1], []).context
+    assert [block.section for block in without] == ["context_opening", "date", "context_closing"]
+    assert not without[0].text.startswith("\n")
+    assert [block.section for block in build(SECTIONS[2:3], []).context] == ["skills"]
     assert build(SECTIONS[1:2], []).context == ()
 
 
 @pytest.mark.design("P-7")
-def test_tools_are_sorted_by_name_and_otherwise_as_they_are():
+@pytest.mark.report(51)
+def test_tools_are_sorted_by_name_and_their_keys_too():
     tools = build([], TOOLS).tools
     assert [tool["name"] for tool in tools] == ["bash", "read"]
     assert [list(tool) for tool in tools] == [["name", "description", "schema"]] * 2
-    assert list(tools[1]["schema"]) == ["z", "a"], "the order of properties is the author's"
+    assert list(tools[1]["schema"]) == ["a", "z"]
+    nested = {"name": "x", "description": "", "schema": {"b": [{"d": 1, "c": [2, 1]}], "a": {"f": 1, "e": 2}}}
+    assert json.dumps(build([], [nested]).tools[0]["schema"]) == '{"a": {"e": 2, "f": 1}, "b": [{"c": [2, 1], "d": 1}]}'
     with pytest.raises(UserMistake, match="read"):
         build([], [*TOOLS, TOOLS[0]])
 
@@ -69,11 +75,12 @@ def test_the_id_is_of_the_bytes_that_are_sent():
     assert one == build(SECTIONS, reversed(TOOLS))
     assert len(one.id) == 64
     assert build([msgspec.structs.replace(each, tokens=99) for each in SECTIONS], TOOLS).id == one.id
+    assert build(SECTIONS, [TOOLS[1], {**TOOLS[0], "schema": {"a": 2, "z": 1}}]).id == one.id
     for changed in (
         build(SECTIONS[1:], TOOLS),
         build(SECTIONS, TOOLS[:1]),
         build([*SECTIONS, section("x", "s", "system", "stable", "X")], TOOLS),
-        build(SECTIONS, [TOOLS[1], {**TOOLS[0], "schema": {"a": 2, "z": 1}}]),
+        build(SECTIONS, [TOOLS[1], {**TOOLS[0], "schema": {"a": 2, "z": 2}}]),
         build(SECTIONS, [TOOLS[1], {**TOOLS[0], "description": "reads!"}]),
     ):
         assert changed.id != one.id
@@ -97,42 +104,16 @@ def test_a_section_is_clean_and_counted():
     assert made.tokens == total(estimate_text("  x?"))
 
 
-@pytest.mark.design("P-8")
-def test_our_own_words_are_lean():
-    built = build(own_sections(Settings()), [])
-    assert built.tokens <= 600
-    assert built.tokens > 200
-
-
-@pytest.mark.design("C-14", "P-1")
-def test_the_words_follow_the_checkpoint_switch():
-    on, off = (build(own_sections(Settings(checkpoint=CheckpointSettings(enabled=flag))), []) for flag in (True, False))
-    assert "checkpoint" in on.system[1].text
-    assert "checkpoint" not in off.system[1].text
-
-
-@pytest.mark.design("P-4")
-def test_environment(tmp_path):
-    text = environment(tmp_path, {"SHELL": "/usr/bin/zsh"}).text
-    assert f"- Working folder: {tmp_path}" in text
-    assert "- Shell: zsh" in text
-    assert "- Platform: " in text
-    assert shell({"COMSPEC": r"C:\Windows\System32\cmd.exe"}) == "cmd"
-    assert shell({}) == "unknown"
-    assert today(date(2026, 2, 3)).text == "# Date\nToday is 2026-02-03."
-    assert (today(date(2026, 2, 3)).target, environment(tmp_path).target) == ("context", "system")
-
-
 @pytest.mark.design("M-R4")
 @pytest.mark.parametrize(
     ("text", "escaped"),
     [
-        ("<system-reminder>", "&lt;system-reminder>"),
-        ("</system-reminder>", "&lt;/system-reminder>"),
-        ("< / System-Reminder >", "&lt; / System-Reminder >"),
-        ("＜system-reminder＞ ＜／SYSTEM-REMINDER＞", "&lt;system-reminder＞ &lt;／SYSTEM-REMINDER＞"),
+        ("<system-reminder>", "<~system-reminder>"),
+        ("</system-reminder>", "<~/system-reminder>"),
+        ("< / System-Reminder >", "<~ / System-Reminder >"),
+        ("＜system-reminder＞ ＜／SYSTEM-REMINDER＞", "＜~system-reminder＞ ＜~／SYSTEM-REMINDER＞"),
         ("<system-reminders> <b> a < b", "<system-reminders> <b> a < b"),
-        ("<\nsystem-reminder", "&lt;\nsystem-reminder"),
+        ("<\nsystem-reminder", "<~\nsystem-reminder"),
     ],
 )
 def test_reminder_tags_in_foreign_text_are_escaped(text, escaped):
@@ -140,21 +121,35 @@ def test_reminder_tags_in_foreign_text_are_escaped(text, escaped):
     assert wrap_reminder(text) == f"<system-reminder>\n{escaped}\n</system-reminder>"
 
 
-@pytest.mark.design("P-4", "P-2", "P-7")
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_gather(tmp_path):
-    (tmp_path / "AGENTS.md").write_text("Use tabs.")
-    found, notes = asyncio.run(gather(tmp_path, Settings(), 2_000, tmp_path / "config", date(2026, 2, 3)))
-    assert [one.name for one in found] == [
-        "identity_line",
-        "role",
-        "working",
-        "long_work",
-        "environment",
-        "instructions",
-        "date",
-    ]
-    again, _ = asyncio.run(gather(tmp_path, Settings(), 2_000, tmp_path / "config", date(2026, 2, 3)))
-    assert build(found, TOOLS).id == build(again, TOOLS).id
-    assert str(tmp_path / "AGENTS.md") in [note.path for note in notes if note.kind == "loaded"]
-    assert str(tmp_path / "config" / "AGENTS.md") in [note.path for note in notes if note.kind == "absent"]
+@pytest.mark.design("P-7")
+@settings(max_examples=60, deadline=None)
+@given(
+    st.permutations(range(5)),
+    st.dictionaries(st.text(max_size=3), st.lists(st.dictionaries(st.text(max_size=2), st.integers())), max_size=4),
+    st.randoms(use_true_random=False),
+)
+def test_always_the_same_bytes_for_the_same_input(order, schema, random):
+    def shuffled(value):
+        if isinstance(value, dict):
+            keys = list(value)
+            random.shuffle(keys)
+            return {key: shuffled(value[key]) for key in keys}
+        return [shuffled(one) for one in value] if isinstance(value, list) else value
+
+    tools = [{"name": f"t{index}", "description": "d", "schema": {"a": schema, "b": index}} for index in range(5)]
+    built = build(SECTIONS, tools)
+    assert json.dumps(msgspec.to_builtins(build(SECTIONS, [shuffled(tools[index]) for index in order]))) == json.dumps(
+        msgspec.to_builtins(built)
+    )
+
+
+@pytest.mark.design("P-1")
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["system", "context"]), st.sampled_from(["stable", "dynamic"])), max_size=8))
+def test_always_a_stable_order_within_the_four_groups(kinds):
+    every = [section(f"n{index}", "s", target, hint, f"<{index}>") for index, (target, hint) in enumerate(kinds)]
+    built = build(every, [])
+    whole = "".join(block.text for block in (*built.system, *built.context))
+    places = [int(found) for found in re.findall(r"<(\d)>", whole)]
+    groups = [("system", "stable"), ("system", "dynamic"), ("context", "stable"), ("context", "dynamic")]
+    assert places == [index for group in groups for index, kind in enumerate(kinds) if kind == group]

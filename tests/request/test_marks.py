@@ -4,9 +4,9 @@ import pytest
 
 from sojourn.base import Finish
 from sojourn.prefix import build, section
-from sojourn.record import Block, Message, Text, ToolCall, Window
-from sojourn.request import project
-from sojourn.wire import RequestSettings, Traits
+from sojourn.record import Block, Message, Reminder, Text, ToolCall, Window
+from sojourn.request import mark_places, project
+from sojourn.wire import About, RequestSettings, SystemBlock, TextPart, Traits, WireMessage
 
 SECTIONS = [
     section("identity_line", "s", "system", "stable", "I"),
@@ -76,3 +76,33 @@ def test_a_protocol_without_marks_gets_none():
     assert not any(messages)
     request = project(build(SECTIONS, []), WINDOW, [user(1)], Traits(protocol="chat"), RequestSettings("m"))
     assert [message.mark for message in request.messages] == [None], "nor is the opening kept apart for one"
+
+
+def note(seq):
+    return Message(f"r{seq}", "user", "engine", (Reminder("todo_reminder", "b", "system"),), seq)
+
+
+@pytest.mark.design("Q-5", "Q-6")
+def test_a_system_message_in_mid_conversation_carries_no_mark():
+    def places(*stored, previous=None):
+        traits = Traits(mid_system=True)
+        request = project(build(SECTIONS, []), WINDOW, stored, traits, RequestSettings("m"), previous)
+        return [(message.role, message.mark) for message in request.messages][1:]
+
+    assert places(user(1), note(2)) == [("user", "last"), ("system", None)]
+    assert places(user(1), note(2), step(3), note(4), previous=2) == [
+        ("user", "previous"),
+        ("system", None),
+        ("assistant", None),
+        ("user", "last"),
+        ("system", None),
+    ], "where the last one of the request before stood"
+
+
+@pytest.mark.design("Q-5")
+def test_marks_of_unusual_requests():
+    changing = SystemBlock("E", About("system", "dynamic"))
+    assert mark_places([changing, changing], [], 4) == ({1: "stable"}, {}), "where no block survives, the last one"
+    assert mark_places([], [], 4) == ({}, {})
+    mixed = WireMessage("user", (TextPart("c", About("context")), TextPart("u", About("user", "", 1))))
+    assert mark_places([], [mixed, mixed], 4) == ({}, {1: "last"}), "what the user says in it is no opening"

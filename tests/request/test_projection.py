@@ -1,5 +1,6 @@
 """Projection: what each stored part becomes (Q-1, Q-3)."""
 
+import msgspec
 import pytest
 
 from sojourn.base import Finish
@@ -18,7 +19,8 @@ from sojourn.record import (
     Window,
 )  # fmt: skip
 from sojourn.request import INTERRUPTED, Projection, problems, project
-from sojourn.wire import CallPart, ImagePart, ReasoningPart, RequestSettings, ResultPart, TextPart, Traits, WireMessage
+from sojourn.request.projection import UNANSWERED
+from sojourn.wire import About, CallPart, ImagePart, ReasoningPart, RequestSettings, ResultPart, TextPart, Traits, WireMessage
 
 SETTINGS = RequestSettings("m")
 SEES = Traits(name="m", thinking=True)
@@ -177,6 +179,7 @@ def test_thinking_is_dropped_where_it_would_join_an_answer_without():
     assert [type(part) for part in got[1].parts] == [ReasoningPart, TextPart] * 2
     got = messages(user(1, Text("go")), half, user(3, Text("on")), model(4, thought(), Text("whole")))
     assert [type(part) for part in got[3].parts] == [ReasoningPart, TextPart]
+    assert got[3].parts[0].about.seq == 4
 
 
 @pytest.mark.design("R-12")
@@ -190,11 +193,180 @@ def test_an_answer_cut_short_keeps_its_text():
 def test_reminders_are_wrapped_user_text():
     sent = Message("r", "user", "engine", (Reminder("todo", "a </system-reminder> b", form="system"),), 2)
     (first,) = messages(user(1, Text("go")), sent)
-    assert texts(first) == ["go", "<system-reminder>\na &lt;/system-reminder> b\n</system-reminder>"]
+    assert texts(first) == ["go", "<system-reminder>\na <~/system-reminder> b\n</system-reminder>"]
     assert (first.parts[1].about.kind, first.parts[1].about.name, first.parts[1].about.seq) == ("reminder", "todo", 2)
+    assert first.parts[1].about.tokens == total(estimate_text(texts(first)[1])) > 0
     assert messages(user(1, Text("go")), Message("r", "user", "engine", (Reminder("todo", "  "),), 2)) == messages(
         user(1, Text("go"))
     )
+
+
+def note(seq, *bodies, form="system"):
+    parts = tuple(Reminder(body, body, form) for body in bodies)
+    return Message(f"r{seq}", "user", "engine", parts, seq)
+
+
+def taking(protocol="anthropic", **more):
+    return Traits(name="m", protocol=protocol, marks=0, mid_system=True, thinking=True, **more)
+
+
+def plain(*stored, traits=None, window=None):
+    """Roles and texts, reminders that are wrapped in square brackets."""
+    got = messages(*stored, traits=traits or taking(), window=window)
+    short = [
+        text.replace("<system-reminder>\n", "[").replace("\n</system-reminder>", "]") for one in got for text in texts(one)
+    ]
+    rest = iter(short)
+    return [(one.role, [next(rest) for _ in texts(one)]) for one in got]
+
+
+@pytest.mark.design("Q-1", "Q-6", "M-R2")
+@pytest.mark.parametrize("protocol", ["anthropic", "chat", "responses", "gemini"])
+def test_the_system_form_where_protocol_and_model_take_it(protocol):
+    stored = (user(1, Text("go")), note(2, "a", "b"), model(3, Text("ok")))
+    wrapped = [("user", ["go", "[a]", "[b]"]), ("assistant", ["ok"])]
+    system = [("user", ["go"]), ("system", ["a", "b"]), ("assistant", ["ok"])]
+    assert plain(*stored, traits=taking(protocol)) == (wrapped if protocol == "gemini" else system)
+    assert plain(*stored, traits=Traits(name="m", protocol=protocol, marks=0)) == wrapped, "a model that takes none"
+    forced = (user(1, Text("go")), note(2, "a", form="wrapped"))
+    assert plain(*forced, traits=taking(protocol)) == [("user", ["go", "[a]"])], "what was stored wrapped stays so"
+
+
+@pytest.mark.design("Q-1", "Q-6")
+def test_what_stands_before_decides_the_form():
+    results = model(2, done("c1"), finish=Finish.TOOL_CALLS)
+    assert [one.role for one in messages(user(1, Text("go")), results, note(3, "a"), traits=taking())] == [
+        "user",
+        "assistant",
+        "user",
+        "system",
+    ]
+    said = model(2, Text("ok"))
+    assert plain(user(1, Text("go")), said, note(3, "a", "b")) == [
+        ("user", ["go"]),
+        ("assistant", ["ok"]),
+        ("user", ["[a]", "[b]"]),
+    ]
+    assert plain(note(1, "a")) == [("user", ["[a]"])], "nothing stands before it"
+    assert plain(user(1, Text(" ")), note(2, "a")) == [("user", ["[a]"])]
+    window = Window("w", 2, "rebuild", 4, 6, 7, opening=(Block("label", "L"),))
+    for marks in (0, 4):
+        traits = Traits(name="m", marks=marks, mid_system=True)
+        assert plain(note(8, "a"), window=window, traits=traits) == [("user", ["L"]), ("system", ["a"])]
+    assert plain(user(1, Text("go")), note(2, "a", form="wrapped"), note(3, "b")) == [
+        ("user", ["go", "[a]"]),
+        ("system", ["b"]),
+    ]
+
+
+@pytest.mark.design("Q-1", "Q-2", "Q-6")
+def test_what_is_placed_behind_a_system_message_that_was_sent():
+    stored = (user(1, Text("go")), note(2, "a"), note(3, "b"))
+    for protocol in ("anthropic", "responses"):
+        assert plain(*stored, traits=taking(protocol)) == [("user", ["go"]), ("system", ["a", "b"])]
+    assert plain(*stored, traits=taking("chat")) == [("user", ["go"]), ("system", ["a"]), ("user", ["[b]"])]
+    mixed = Message("r", "user", "engine", (*note(2, "a").parts, Text("x"), *note(2, "b").parts), 2)
+    assert plain(user(1, Text("go")), mixed, traits=taking("chat")) == [
+        ("user", ["go"]),
+        ("system", ["a"]),
+        ("user", ["[x]"]),
+        ("system", ["b"]),
+    ]
+
+
+@pytest.mark.design("Q-2", "Q-3", "Q-6")
+def test_a_step_that_ended_without_a_word_leaves_a_line_before_the_users_next():
+    """Anthropic refuses a system message before a user's; it was sent already and stays as it is."""
+    stored = (user(1, Text("go")), note(2, "a"), model(3, finish=Finish.ERROR), user(4, Text("again")))
+    assert plain(*stored) == [("user", ["go"]), ("system", ["a"]), ("assistant", [UNANSWERED]), ("user", ["again"])]
+    assert problems(project(None, None, stored, taking(), SETTINGS), "anthropic") == []
+    for protocol in ("chat", "responses"):
+        assert plain(*stored, traits=taking(protocol)) == [("user", ["go"]), ("system", ["a"]), ("user", ["again"])]
+    assert UNANSWERED == "[No answer came here.]"
+
+
+@pytest.mark.design("Q-7")
+def test_a_fork_is_the_same_request_and_one_message():
+    extra = WireMessage("user", (TextPart("write", About("writer")),))
+
+    def forked(*stored, traits):
+        projection = Projection(None, None, traits)
+        projection.extend(stored)
+        before = projection.request(SETTINGS, 1)
+        fork = projection.fork(extra, RequestSettings("m", 9), 1)
+        assert projection.request(SETTINGS, 1) == before
+        assert (fork.system, fork.tools, fork.settings) == (before.system, before.tools, RequestSettings("m", 9))
+        return [(one.role, texts(one), one.mark) for one in fork.messages]
+
+    go, ok = user(1, Text("go")), model(2, Text("ok"))
+    anthropic = Traits(name="m", mid_system=True)
+    assert forked(go, ok, traits=anthropic) == [
+        ("user", ["go"], "previous"), ("assistant", ["ok"], "last"), ("user", ["write"], None)
+    ]  # fmt: skip
+    assert forked(go, traits=anthropic) == [("user", ["go"], "last"), ("user", ["write"], None)], "the mark keeps its place"
+    assert forked(go, traits=CHAT) == [("user", ["go", "write"], None)]
+    assert [said for _, said, _ in forked(go, ok, user(3, Text("on")), traits=CHAT)] == [["go"], ["ok"], ["on", "write"]]
+    assert forked(go, note(2, "a"), traits=anthropic) == [
+        ("user", ["go"], "last"),
+        ("system", ["a"], None),
+        ("assistant", [UNANSWERED], None),
+        ("user", ["write"], None),
+    ]
+    assert forked(go, note(2, "a"), traits=taking("chat"))[1:] == [("system", ["a"], None), ("user", ["write"], None)]
+    assert forked(traits=anthropic) == [("user", ["write"], None)]
+
+
+@pytest.mark.design("Q-3", "W-2")
+@pytest.mark.report(61)
+def test_thinking_signed_for_another_prefix_is_dropped():
+    def kept(seq, window=None, since=0, name="m", traits=SEES):
+        projection = Projection(None, window, traits, prefix_since=since)
+        projection.extend([user(1, Text("go")), model(seq, thought(name), Text("a"))])
+        return [
+            part.text for one in projection.request(SETTINGS).messages for part in one.parts if isinstance(part, ReasoningPart)
+        ]
+
+    window = Window("w", 2, "rebuild", 1, 1, 5)
+    assert kept(5) == kept(6, window) == kept(0, window) == ["hm"]
+    assert kept(5, window) == kept(4, window) == []
+    assert kept(7, window, since=7) == []
+    assert kept(8, window, since=7) == ["hm"]
+    assert kept(5, window, since=2) == []
+    assert kept(5, Window("w", 1, "start", 0, 0, 5)) == ["hm"], "no window was before the first"
+    imported = msgspec.structs.replace(model(2, thought(), Text("a")), foreign_id="uuid")
+    assert [type(part) for part in messages(user(1, Text("go")), imported)[1].parts] == [TextPart], "another program's prefix"
+
+
+@pytest.mark.design("Q-3")
+def test_plain_thinking_goes_back_by_chat_only():
+    by_chat = Traits(name="m", protocol="chat", marks=0, thinking=True)
+    unsigned = thought(signature="")
+    window = Window("w", 2, "rebuild", 1, 1, 5)
+
+    def kept(*parts, traits=by_chat, finish=Finish.STOP):
+        got = messages(
+            user(1, Text("go")), model(2, Text("ha")), model(3, *parts, Text("a"), finish=finish), traits=traits, window=window
+        )
+        return [part.text for one in got for part in one.parts if isinstance(part, ReasoningPart)]
+
+    assert kept(unsigned) == ["hm"], "it is bound to no prefix, and to no answer before it"
+    assert kept(unsigned, thought()) == kept(thought(redacted="x", signature="")) == []
+    assert kept(thought(name="other", signature="")) == []
+    assert kept(unsigned, finish=Finish.ERROR) == []
+    assert kept(unsigned, traits=CHAT) == []
+    assert kept(unsigned, traits=SEES) == []
+
+
+@pytest.mark.design("Q-3")
+def test_responses_takes_encrypted_thinking_only():
+    takes = Traits(name="m", protocol="responses", marks=0, thinking=True)
+
+    def kept(*parts):
+        got = messages(user(1, Text("go")), model(2, *parts, Text("a")), traits=takes)
+        return [part.redacted for one in got for part in one.parts if isinstance(part, ReasoningPart)]
+
+    assert kept(thought(redacted="xx")) == kept(thought(signature="", redacted="xx")) == ["xx"]
+    assert kept(thought()) == kept(thought(), thought(redacted="xx")) == []
 
 
 @pytest.mark.design("W-2", "M-R2")
@@ -203,6 +375,9 @@ def test_reminders_of_the_live_tail_leave_with_the_old_window():
     stored = [Message(f"r{seq}", "user", "engine", (Reminder("todo", f"n{seq}"),), seq) for seq in (2, 3, 4, 0)]
     (only,) = messages(user(1, Text("go")), *stored, window=window)
     assert [text.split("\n")[1] for text in texts(only)[1:]] == ["n4", "n0"]
+    first = Window("w", 1, "start", 0, 0, 3)
+    (only,) = messages(user(1, Text("go")), *stored, window=first)
+    assert len(texts(only)) == 5, "what was placed before the first window opened belongs to it"
 
 
 @pytest.mark.design("R-2", "R-3")
@@ -213,7 +388,8 @@ def test_notices_and_foreign_summaries_are_never_sent():
     got = messages(foreign, meta, notice, user(4, Text("go"), Notice("a", "b")), model(5, Notice("a", "b"), Text("ok")))
     assert [texts(one) for one in got] == [["cwd is /x", "go"], ["ok"]]
     ours = Message("s", "user", "engine", (Text("ours"),), 5, source="summary")
-    assert texts(messages(user(4, Text("go")), ours)[0]) == ["go", "ours"], "only a foreign one is left out"
+    wrapped = "<system-reminder>\nours\n</system-reminder>"
+    assert texts(messages(user(4, Text("go")), ours)[0]) == ["go", wrapped], "only a foreign one is left out"
     answer = Message("s", "assistant", "import", (Text("they said"),), 5, source="summary")
     assert messages(user(4, Text("go")), answer) == messages(user(4, Text("go")))
 
@@ -255,6 +431,81 @@ def test_pictures():
     assert "shown below" in for_chat[0].text
 
 
+def shot(name="a", side=100, size=1_000):
+    return Image("ab" * 32, "image/png", size, (side, 10) if side else None, name)
+
+
+def shown(*pictures, **traits):
+    """Which of the pictures, one a message, are sent; of the others the reason."""
+    projection = Projection(None, None, Traits(name="m", **traits))
+    projection.extend(user(seq, one) for seq, one in enumerate(pictures, 1))
+    parts = [part for one in projection.request(SETTINGS).messages for part in one.parts]
+    return [True if isinstance(part, ImagePart) else part.text.partition("; ")[2].removesuffix("]") for part in parts]
+
+
+@pytest.mark.design("Q-3")
+@pytest.mark.report(122)
+def test_a_picture_that_is_too_large_is_named():
+    assert shown(shot(side=2_000), shot(side=2_001), image_side=2_000) == [
+        True,
+        "too large: this model takes 2,000 pixels a side",
+    ]
+    tall = Image("ab" * 32, "image/png", 1, (10, 2_001), "tall.png")
+    assert shown(tall, image_side=2_000) == ["too large: this model takes 2,000 pixels a side"]
+    assert shown(shot(size=50), shot(size=51), image_bytes=50) == [True, "too large: this model takes 50 bytes a picture"]
+    assert shown(shot(side=0), image_side=1) == [True], "nobody measured it"
+    (told,) = messages(user(1, shot("wide.png", side=9_000)))
+    assert texts(told) == [
+        "[picture wide.png: image/png, 9000x10, 1,000 bytes; too large: this model takes 8,000 pixels a side]"
+    ]
+
+
+@pytest.mark.design("Q-2", "Q-3")
+@pytest.mark.report(122)
+def test_a_picture_beyond_the_count_is_named_and_nothing_sent_changes():
+    full = "not shown: this request takes 3 pictures; open it again in the next window"
+    assert shown(*[shot()] * 5, images_most=3) == [True] * 3 + [full] * 2
+    assert shown(shot(), shot(size=9**9), shot(), shot(), images_most=3)[2:] == [True, True], (
+        "one that is not sent is not counted"
+    )
+    call = ToolCall("c", "view", state="completed", result=(shot(), shot()))
+    got = messages(user(1, shot(), shot()), model(2, call), user(3, shot()), traits=Traits(name="m", images_most=3))
+    assert [type(one) for one in got[2].parts[0].content] == [ImagePart, TextPart]
+    assert full in got[2].parts[0].content[1].text
+    assert got[2].parts[0].content[1].about.kind == "result"
+
+
+@pytest.mark.design("Q-3")
+@pytest.mark.report(122)
+def test_among_many_pictures_none_may_be_wide():
+    wide = shot("wide.png", side=2_001)
+    assert shown(*[shot(side=2_000)] * 25) == [True] * 25
+    why = (
+        "not shown: this request takes 20 pictures, as wide.png has more than 2,000 pixels a side; open it again in the"
+        " next window"
+    )
+    assert shown(wide, *[shot()] * 24) == [True] * 20 + [why] * 5
+    assert shown(*[shot()] * 24, wide) == [True] * 24 + [why]
+    assert shown(*[shot()] * 19, wide, shot()) == [True] * 20 + [why]
+    assert shown(*[shot()] * 20, wide, shot()) == [True] * 20 + [why, True]
+    assert shown(wide, *[shot()] * 24, protocol="chat") == [True] * 25, "one protocol's rule"
+    assert shown(wide, shot(), images_most=1)[1].startswith("not shown: this request takes 1 pictures, as wide.png")
+
+
+@pytest.mark.design("Q-3")
+@pytest.mark.report(122)
+def test_all_pictures_together_are_bounded():
+    big = shot(size=5_000_000)
+    taking = {"image_bytes": 5_000_000}
+    assert shown(*[big] * 5, shot(), **taking) == [
+        *[True] * 4,
+        "not shown: the pictures of this request are too many bytes; open it again in the next window",
+        "not shown: the pictures of this request are too many bytes; open it again in the next window",
+    ]
+    last = shown(*[big] * 3, shot(size=4_999_999), shot(size=1), shot(size=1), **taking)[3:]
+    assert last == [True, True, "not shown: the pictures of this request are too many bytes; open it again in the next window"]
+
+
 @pytest.mark.design("Q-3", "R-8")
 def test_files_are_an_excerpt_with_how_to_fetch_the_rest():
     file = File("cd" * 32, "text/csv", 40_000, "big.csv", "a,b\n1,2")
@@ -291,6 +542,17 @@ def test_call_ids_are_unique_and_take_the_protocols_shape():
 def test_call_ids_stay_unique_when_a_later_one_looks_like_ours():
     got = messages(user(1, Text("go")), model(2, done("a"), done("a_2_2"), done("a")))
     assert [part.call_id for part in got[1].parts] == ["a", "a_2_2", "a_2_2_"]
+
+
+@pytest.mark.design("Q-3")
+def test_call_ids_have_the_length_that_responses_takes():
+    def ids(protocol, *lengths):
+        calls = [done("x" * length) for length in lengths]
+        got = messages(user(1, Text("go")), model(2, *calls), traits=Traits(name="m", protocol=protocol, marks=0))
+        return [part.call_id for one in got for part in one.parts if isinstance(part, CallPart)]
+
+    assert ids("responses", 64, 65, 66) == ["x" * 64, "x" * 40, "x" * 40 + "_2_2"]
+    assert ids("anthropic", 65) == ["x" * 65]
 
 
 @pytest.mark.design("Q-3")

@@ -1,5 +1,7 @@
 """A request as the provider caches it (Q-2)."""
 
+from functools import partial
+
 import pytest
 
 from sojourn.base import Finish
@@ -7,7 +9,7 @@ from sojourn.models import ENCODERS
 from sojourn.prefix import build, section
 from sojourn.record import Message, Text, ToolCall
 from sojourn.request import UnitHashes, body_units, extends, first_difference, project, unit_hashes, unit_labels, units
-from sojourn.wire import RequestSettings, Traits
+from sojourn.wire import About, ModelRequest, ReasoningPart, RequestSettings, TextPart, Traits, WireMessage
 
 PREFIX = build(
     [section("a", "s", "system", "stable", "A"), section("b", "s", "system", "dynamic", "B")],
@@ -38,8 +40,17 @@ def test_the_order_of_units():
         "message 1 user part 1", "message 2 assistant part 1", "message 2 assistant part 2", "message 3 user part 1",
     ]  # fmt: skip
     assert unit_labels(ENCODERS["chat"](request(protocol="chat"))) == [
+        "settings", "tool bash", "tool read", "message 1 system part 1",
+        "message 2 user part 1", "message 3 assistant part 1", "message 3 assistant part 2", "message 4 tool part 1",
+    ]  # fmt: skip
+    assert unit_labels(ENCODERS["responses"](request(protocol="responses"))) == [
         "settings", "tool bash", "tool read", "message 1 system part 1", "message 2 system part 1",
-        "message 3 user part 1", "message 4 assistant part 1", "message 4 assistant part 2", "message 5 tool part 1",
+        "message 3 user part 1", "message 4 assistant part 1", "message 5 function_call part 1",
+        "message 6 function_call_output part 1",
+    ]  # fmt: skip
+    assert unit_labels(ENCODERS["gemini"](request(protocol="gemini"))) == [
+        "settings", "tool bash", "tool read", "system 1", "system 2",
+        "message 1 user part 1", "message 2 model part 1", "message 2 model part 2", "message 3 user part 1",
     ]  # fmt: skip
 
 
@@ -51,17 +62,26 @@ def test_the_bytes_of_a_unit():
     assert got[4] == b'{"role":"system","part":{"type":"text","text":"\\n\\nB"}}'
     assert got[5] == b'{"role":"user","part":{"type":"text","text":"go"}}'
     assert got == body_units(ENCODERS["anthropic"](request()))
+    other = units(request(protocol="gemini", thinking="off"), ENCODERS["gemini"])
+    assert other[0] == b'{"model":"m","thinkingConfig":{"thinkingBudget":0}}'
+    assert other[1] == b'{"tool":{"name":"bash","description":"runs","parametersJsonSchema":{}}}'
+    assert other[4] == b'{"role":"system","part":{"text":"\\n\\nB"}}'
+    assert other[5] == b'{"role":"user","part":{"text":"go"}}'
+    other = units(request(protocol="responses", thinking="low"), ENCODERS["responses"])
+    assert other[0] == b'{"model":"m","reasoning":{"effort":"low"}}'
+    assert other[7] == b'{"type":"function_call","call_id":"c","name":"bash","arguments":"{}"}'
 
 
 @pytest.mark.design("Q-2")
-@pytest.mark.parametrize("protocol", ["anthropic", "chat"])
+@pytest.mark.parametrize("protocol", list(ENCODERS))
 def test_marks_and_the_output_limit_are_no_part_of_it(protocol):
     encode = ENCODERS[protocol]
-    assert units(request(protocol=protocol, previous=1, max_output=5), encode) == units(request(protocol=protocol), encode)
+    marked = units(request(protocol=protocol, previous=1, max_output=5, cache_key="ses_1"), encode)
+    assert marked == units(request(protocol=protocol), encode)
 
 
 @pytest.mark.design("Q-2")
-@pytest.mark.parametrize("protocol", ["anthropic", "chat"])
+@pytest.mark.parametrize("protocol", list(ENCODERS))
 @pytest.mark.parametrize("settings", [{"model": "n"}, {"thinking": "high"}, {"thinking": "2000"}, {"tool_choice": "none"}])
 def test_settings_of_the_cache_key_are(protocol, settings):
     encode = ENCODERS[protocol]
@@ -70,14 +90,14 @@ def test_settings_of_the_cache_key_are(protocol, settings):
 
 
 @pytest.mark.design("Q-2")
-@pytest.mark.parametrize("protocol", ["anthropic", "chat"])
+@pytest.mark.parametrize("protocol", list(ENCODERS))
 def test_the_effort_of_thinking_is_too(protocol):
     high, low = (units(request(protocol=protocol, thinking=effort), ENCODERS[protocol]) for effort in ("high", "low"))
     assert first_difference(high, low) == 0
 
 
 @pytest.mark.design("Q-2")
-@pytest.mark.parametrize("protocol", ["anthropic", "chat"])
+@pytest.mark.parametrize("protocol", list(ENCODERS))
 def test_a_text_is_the_same_unit_alone_and_beside_others(protocol):
     more = [STEP[0], Message("v", "user", "user", (Text("and"),), 2)]
     longer, shorter = (units(request(stored, protocol), ENCODERS[protocol]) for stored in (more, STEP[:1]))
@@ -105,10 +125,27 @@ def test_extends_and_the_first_difference():
     assert first_difference(["a", "b"], ["a"]) is None
 
 
+@pytest.mark.design("Q-2", "Q-6")
+def test_thinking_and_notes_count():
+    user = WireMessage("user", (TextPart("go", About("user")),))
+    note = WireMessage("system", (TextPart("note", About("reminder")),))
+    thought = ReasoningPart("hm", "", "", About("assistant"))
+    said = WireMessage("assistant", (thought, TextPart("ok", About("assistant"))))
+    one = ModelRequest((), (), (user, note, said), RequestSettings("m"))
+    assert units(one, ENCODERS["chat"])[2:] == [
+        b'{"role":"system","part":{"type":"text","text":"note"}}',
+        b'{"role":"assistant","part":{"type":"reasoning","text":"hm"}}',
+        b'{"role":"assistant","part":{"type":"text","text":"ok"}}',
+    ]
+    assert units(one, ENCODERS["anthropic"])[2] == b'{"role":"system","part":{"type":"text","text":"note"}}'
+
+
 @pytest.mark.design("R-15", "Q-2")
-def test_hashes_follow_what_changes_between_two_bodies():
-    hashes, encode = UnitHashes(), ENCODERS["anthropic"]
-    for one in (request(), request(STEP[:1]), request(prefix=None), request(model="n"), request(list(reversed(STEP)))):
+@pytest.mark.parametrize("protocol", list(ENCODERS))
+def test_hashes_follow_what_changes_between_two_bodies(protocol):
+    hashes, encode = UnitHashes(), ENCODERS[protocol]
+    of = partial(request, protocol=protocol)
+    for one in (of(), of(STEP[:1]), of(prefix=None), of(model="n"), of(list(reversed(STEP)))):
         assert hashes.of(encode(one)) == unit_hashes(units(one, encode))
 
 

@@ -30,8 +30,11 @@ def answer(call_id="c", text="r"):
     return ResultPart(call_id, "bash", (TextPart(text, U),) if text is not None else (), False, U)
 
 
-def made(*messages, system=(), tools=(), protocol="anthropic"):
-    request = ModelRequest(system, tools, messages, RequestSettings("m"))
+ALL = ["anthropic", "chat", "responses", "gemini"]
+
+
+def made(*messages, system=(), tools=(), protocol="anthropic", **settings):
+    request = ModelRequest(system, tools, messages, RequestSettings("m", **settings))
     return problems(request, protocol)
 
 
@@ -46,7 +49,7 @@ def user(*parts):
 @pytest.mark.design("Q-3")
 def test_a_good_request():
     good = (GO, assistant(TextPart("ok", A), call("a"), call("b")), user(answer("a"), answer("b"), TextPart("on", U)))
-    assert made(*good) == made(*good, protocol="chat") == []
+    assert [made(*good, protocol=protocol) for protocol in ALL] == [[], [], [], []]
 
 
 BAD = {
@@ -76,7 +79,7 @@ BAD = {
 
 @pytest.mark.design("Q-3")
 @pytest.mark.parametrize("case", BAD)
-@pytest.mark.parametrize("protocol", ["anthropic", "chat"])
+@pytest.mark.parametrize("protocol", ALL)
 def test_bad_requests(case, protocol):
     assert made(*BAD[case][0], protocol=protocol) != []
 
@@ -85,7 +88,8 @@ def test_bad_requests(case, protocol):
 def test_what_one_protocol_alone_refuses():
     twice = (GO, assistant(TextPart("a", A)), assistant(TextPart("b", A)), GO)
     assert made(*twice) == ["message 2: a second one of role assistant in a row"]
-    assert made(*twice, protocol="chat") == []
+    assert made(*twice, protocol="chat") == made(*twice, protocol="responses") == []
+    assert made(*twice, protocol="gemini") == ["message 2: a second one of role assistant in a row"]
     for parts in ((ReasoningPart("t", "", "", A), TextPart("a", A)), (ReasoningPart("t", "s", "", A),)):
         assert made(GO, assistant(*parts), GO) != []
         assert made(GO, assistant(*parts), GO, protocol="chat") == []
@@ -117,3 +121,60 @@ def test_system_and_tools():
     assert made(GO, tools=(tool, tool)) == ["tool bash: defined twice"]
     assert made(GO, tools=(msgspec.structs.replace(tool, name="n" * 64),)) == []
     assert len(made(GO, tools=(msgspec.structs.replace(tool, name="n" * 65),))) == 1
+
+
+@pytest.mark.design("Q-3")
+def test_what_responses_refuses():
+    def said(*parts):
+        return made(GO, assistant(*parts), GO, protocol="responses")
+
+    text = TextPart("a", A)
+    assert said(ReasoningPart("t", "rs_1", "enc", A), text) == []
+    assert said(ReasoningPart("t", "rs_1", "", A), text) == ["message 1: thinking without its encrypted content"]
+    assert said(ReasoningPart("t", "rs_1", "enc", A)) == ["message 1: nothing but thinking"]
+    for length, found in ((1, 0), (64, 0), (65, 1), (0, 1)):
+        name = "c" * length
+        assert len(made(GO, assistant(call(name)), user(answer(name)), protocol="responses")) == found
+
+
+@pytest.mark.design("Q-3", "Q-6")
+def test_what_gemini_refuses():
+    note = WireMessage("system", (TextPart("note", U),))
+    assert made(GO, note, protocol="gemini") == ["message 1: the protocol has no system messages in mid-conversation"]
+    assert made(GO, assistant(ReasoningPart("t", "", "", A)), GO, protocol="gemini") == ["message 1: nothing but thinking"]
+    tools = [Tool(name, "d", {}, U) for name in ("a1", "_a", "1a", "-a")]
+    assert made(GO, tools=tuple(tools[:2]), protocol="gemini") == []
+    assert made(GO, tools=tuple(tools[2:]), protocol="gemini") == [
+        "tool '1a': a name begins with a letter",
+        "tool '-a': a name begins with a letter",
+    ]
+
+
+@pytest.mark.design("Q-6", "Q-3")
+def test_where_a_system_message_may_stand():
+    note = WireMessage("system", (TextPart("note", U),))
+    said = assistant(TextPart("ok", A))
+    for protocol in ("anthropic", "chat", "responses"):
+        assert made(GO, note, said, GO, protocol=protocol) == []
+        assert made(GO, note, protocol=protocol) == []
+        assert made(GO, assistant(call()), user(answer()), note, said, GO, note, protocol=protocol) == []
+        assert made(note, GO, protocol=protocol) != []
+        assert made(GO, WireMessage("system", (call(),)), protocol=protocol) != []
+        assert made(GO, WireMessage("system", (TextPart(" ", U),)), protocol=protocol) != []
+        assert made(GO, assistant(call()), note, user(answer()), protocol=protocol) != []
+    assert made(GO, said, note) == ["message 2: a system message behind one of role assistant"]
+    assert made(GO, note, GO) == ["message 1: a system message before one of role user"]
+    assert made(GO, note, GO, protocol="chat") == []
+    assert made(GO, msgspec.structs.replace(note, mark="last")) == ["message 1: a cache mark on a system message"]
+
+
+@pytest.mark.design("Q-3")
+def test_thinking_that_does_not_fit():
+    assert made(GO, thinking="1024", max_output=1_025) == []
+    assert made(GO, thinking="1023", max_output=9_999) == ["thinking of 1,023 tokens: the protocol takes 1,024 or more"]
+    assert made(GO, thinking="2000", max_output=2_000) == ["thinking of 2,000 tokens does not fit into an output of 2,000"]
+    assert made(GO, thinking="high", max_output=5) == made(GO, thinking="off") == []
+    assert made(GO, thinking="2000", tool_choice="bash") == ["tool choice 'bash': not while the model thinks"]
+    assert made(GO, thinking="2000", tool_choice="auto") == made(GO, thinking="2000", tool_choice="none") == []
+    assert made(GO, tool_choice="bash") == []
+    assert made(GO, thinking="1", protocol="chat") == []

@@ -273,7 +273,7 @@ def test_a_record_that_cannot_grow(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["replay", "demo"])
 def test_an_interrupt_ends_a_replay_at_once(home: Path, tmp_path: Path, command: str) -> None:
     path = put(tmp_path / "long.jsonl", talk(3000, words=LONG))
-    arguments = ["replay", str(path)] if command == "replay" else ["demo"]
+    arguments = ["replay", str(path)] if command == "replay" else ["demo", "--replay"]
     begun = f"import sys; from sojourn.surfaces.cli.app import run; sys.stderr.write('!'); sys.exit(run({arguments!r}))"
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", begun],

@@ -422,7 +422,7 @@ def test_config(sojourn: Command, home: Path) -> None:
     assert row["settings"]["compaction.policy"] == {"value": "full", "from": "default"}
     assert row["folders"]["data"] == str(home / "data")
     text = sojourn("config").out
-    assert "compaction.trigger_ratio     0.9" in text
+    assert "compaction.trigger_ratio      0.9" in text
     assert str(home / "config" / "config.toml") in text
 
 

@@ -1,4 +1,4 @@
-"""``sojourn replay`` and ``sojourn demo`` as a person and a program see them; real transcripts through the command."""
+"""``sojourn replay`` as a person and a program see them; real transcripts through the command."""
 
 import json
 from pathlib import Path
@@ -81,40 +81,6 @@ def test_replay_of_a_file_without_answers(sojourn: Command, tmp_path: Path) -> N
     assert (row["windows"], row["steps"], row["messages"]) == ([], 0, 1)
     assert sojourn("replay", path, "--sweep", "--json").code == 0
     assert sojourn("replay", path, "--svg", tmp_path / "x.svg").code == 0
-
-
-def test_demo(sojourn: Command) -> None:
-    row = sojourn("demo", "--json")
-    told = row.row
-    facts = told["facts"]
-    assert facts["asked"] == 24
-    assert facts["windows"] == len(told["windows"]) >= 4
-    assert row.code == (0 if facts["visible"] == 24 else 1)
-    assert facts["visible"] == 24 - len(told["missing"])
-    assert {other["name"] for other in told["others"]} == {"drop_oldest", "keep_last"}
-    text = sojourn("demo")
-    assert text.code == row.code
-    assert f"\n{facts['visible']} of 24 facts in view in {facts['windows']} windows\n" in text.out
-    for one in told["missing"]:
-        assert f"not in view in window {', '.join(map(str, one['windows']))}: " in text.out
-    assert [line for line in text.out.splitlines() if cells(line) > 80] == []
-    assert "sojourn replay SESSION.jsonl" in text.out
-
-
-def test_demo_exits_with_1_when_a_fact_is_missing(sojourn: Command) -> None:
-    """Without checkpoints and without the user's words nothing can carry the facts over."""
-    done = sojourn("demo", "--set", "checkpoint.enabled=false", "--set", "rebuild.recent_user=0", "--json")
-    assert done.row["missing"]
-    assert done.code == 1
-
-
-def test_demo_is_the_same_whatever_is_configured(sojourn: Command, home: Path) -> None:
-    (home / "config").mkdir(parents=True)
-    (home / "config" / "config.toml").write_text("[compaction]\ntrigger_ratio = 0.5\n")
-    assert sojourn("demo", "--window", "64K", "--json").row["windows"][0]["trigger"] == 57_600
-    asked = sojourn("demo", "--window", "64K", "--set", "compaction.trigger_ratio=0.5", "--json").row
-    assert asked["windows"][0]["trigger"] == 32_000
-    assert sojourn("demo", "--window", "7K").code == 2
 
 
 @pytest.mark.design("T-3", "R-14")

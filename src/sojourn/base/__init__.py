@@ -2,6 +2,7 @@
 
 from sojourn.base.clock import Clock, ManualClock, SystemClock
 from sojourn.base.errors import SojournError, UserMistake, WorkFailed
+from sojourn.base.escape import escape_reminders, unescape_reminders, unescape_value, wrap_reminder
 from sojourn.base.ids import CountingIds, Ids, SystemIds
 from sojourn.base.quantity import parse_quantity
 from sojourn.base.values import (
@@ -32,6 +33,10 @@ __all__ = [
     "Usage",
     "UserMistake",
     "WorkFailed",
+    "escape_reminders",
     "open_items",
     "parse_quantity",
+    "unescape_reminders",
+    "unescape_value",
+    "wrap_reminder",
 ]

@@ -70,6 +70,55 @@ class Instructions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ] = "fallback"
 
 
+class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which model, and what is known of it (A-4)."""
+
+    default: Annotated[str | None, Meta(description="provider/name that is used where --model names none.")] = None
+    thinking: Annotated[
+        str | None, Meta(description='How much the model thinks: "off", "low", "medium", "high", or a number of tokens.')
+    ] = None
+    limit: Annotated[
+        dict[str, Amount], Meta(description="A model's window in tokens, by provider/model pattern; goes before the catalogue.")
+    ] = {}
+    output: Annotated[
+        dict[str, Amount], Meta(description="The most that a model may write in one answer, by provider/model pattern.")
+    ] = {}
+    servers: Annotated[
+        dict[str, str], Meta(description="More OpenAI-compatible servers: a name for --model name/model, and its base URL.")
+    ] = {}
+
+
+class MidConversationSystem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Reminders as messages of role system (Q-6)."""
+
+    mode: Annotated[
+        Literal["auto", "force", "off"],
+        Meta(description="auto: where the model is known to take them; force: wherever the protocol can; off: never."),
+    ] = "auto"
+
+
+class Reminders(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The engine's notes to the model (M-R1)."""
+
+    off: Annotated[tuple[str, ...], Meta(description="Kinds of reminders that are never sent.")] = ()
+
+
+class Permissions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What tools may do (Y-6). A rule is ``tool`` or ``tool(pattern)``; deny beats everything."""
+
+    mode: Annotated[
+        Literal["ask", "accept-edits", "plan", "full"],
+        Meta(description="ask before changes; accept edits in the folder; plan: only look; full: ask nothing."),
+    ] = "ask"
+    allow: Annotated[tuple[str, ...], Meta(description='Calls that need no question, such as "bash(git status*)".')] = ()
+    ask: Annotated[tuple[str, ...], Meta(description="Calls that are always asked for.")] = ()
+    deny: Annotated[tuple[str, ...], Meta(description='Calls that are refused in every mode, such as "bash(rm -rf *)".')] = ()
+
+
+class Tools(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    bash_timeout: Annotated[int, Meta(ge=1, le=3600, description="Seconds after which a shell command is stopped.")] = 120
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole configuration: ``config.toml`` has these tables."""
 
@@ -78,4 +127,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rebuild: Rebuild = Rebuild()
     memory: Memory = Memory()
     instructions: Instructions = Instructions()
+    model: ModelSettings = ModelSettings()
+    mid_conversation_system: MidConversationSystem = MidConversationSystem()
+    reminders: Reminders = Reminders()
+    permissions: Permissions = Permissions()
+    tools: Tools = Tools()
+    output_style: Annotated[str | None, Meta(description="Name of the style in which the agent writes.")] = None
     language: Annotated[Literal["auto", "en", "zh"], Meta(description="Language of texts for people.")] = "auto"

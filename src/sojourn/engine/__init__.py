@@ -2,6 +2,7 @@
 
 from sojourn.engine.session import Engine
 from sojourn.engine.types import (
+    Answer,
     Context,
     EngineEvent,
     Projected,
@@ -11,4 +12,4 @@ from sojourn.engine.types import (
     summarise,
 )
 
-__all__ = ["Context", "Engine", "EngineEvent", "Projected", "Rebuilt", "Undone", "WindowSummary", "summarise"]
+__all__ = ["Answer", "Context", "Engine", "EngineEvent", "Projected", "Rebuilt", "Undone", "WindowSummary", "summarise"]

@@ -1,7 +1,6 @@
 """Taking text in: counted once, and nothing so large that one result fills a window (R-8, Y-5's cap)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -46,7 +45,7 @@ async def _take_in_result(result: ResultPart, store: Store, cap: int) -> ResultP
     if len(data) <= _ROW_BYTES and total(tokens) <= cap:
         return msgspec.structs.replace(result, tokens=tokens)
     blob = await store.put_blob(data)
-    excerpt = result.text if total(tokens) <= cap else fit_ends(result.text, cap, omission=omission_line(blob))
+    excerpt = result.text if total(tokens) <= cap else _excerpt(result.text, cap, blob)
     return File(
         blob=blob,
         media_type="text/plain; charset=utf-8",
@@ -56,13 +55,27 @@ async def _take_in_result(result: ResultPart, store: Store, cap: int) -> ResultP
     )
 
 
-def omission_line(blob: str) -> Any:
-    """The line that stands where the middle of a long result was left out."""
+def _excerpt(text: str, cap: int, blob: str) -> str:
+    """Head and tail of a text in at most ``cap`` tokens; the line between says how to read on where the head ends."""
+    most = text.count("\n") + 1
+    # The line number is known only when the cut is: room is kept for the largest.
+    cut = fit_ends(text, cap, omission=lambda left_out: omission_line(left_out, blob, most))
+    at = cut.find(_address(blob))
+    if at < 0:
+        return cut
+    head = max(0, cut.rfind("\n", 0, at))
+    whole_line = text[head : head + 1] == "\n" and not text[:head].endswith("\n") and head > 0
+    line = text.count("\n", 0, head) + 1 + whole_line
+    return cut[:at] + cut[at:].replace(f'"from": {most}', f'"from": {line}', 1)
 
-    def line(left_out: int) -> str:
-        return f"[... about {left_out:,} tokens left out here; the whole result is kept in the record: blob {blob[:12]} ...]"
 
-    return line
+def omission_line(left_out: int, blob: str, line: int) -> str:
+    """The line that stands where about ``left_out`` tokens of a long result are missing: how to read on from ``line``."""
+    return f'[... about {left_out:,} tokens left out here; read on: history {{"read": {_address(blob)}, "from": {line}}} ...]'
+
+
+def _address(blob: str) -> str:
+    return f'"blob:{blob[:12]}"'
 
 
 def finish_of(message: Message) -> Finish | None:

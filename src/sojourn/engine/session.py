@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -23,18 +23,19 @@ from sojourn.base import (
 from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.config import Settings
 from sojourn.cycle import check_window, decide, effective_limit, may_recover
+from sojourn.engine.changing import change_prefix
 from sojourn.engine.firing import drain, fire, note_dirty, write_now
 from sojourn.engine.intake import finish_of, result_cap, take_in, take_in_part, title_of
 from sojourn.engine.joining import LEASE, find_or_create, fork, free_slot, take_lease
 from sojourn.engine.pinning import pin_text, unpin
 from sojourn.engine.requests import Requests
 from sojourn.engine.situation import situation
-from sojourn.engine.state import Ports, State, prefix_tokens
+from sojourn.engine.state import Ports, Present, RefreshPrefix, State, prefix_tokens
 from sojourn.engine.switching import SHARES, compact, largest_parts, open_first, switch
-from sojourn.engine.types import Context, OnEvent, Projected, Rebuilt, Undone, summarise
+from sojourn.engine.types import Answer, Context, OnEvent, Projected, Rebuilt, Undone, summarise
 from sojourn.engine.undoing import redo, undo
 from sojourn.engine.view import in_view, tokens_of
-from sojourn.meter import Level, breakdown, learn, total
+from sojourn.meter import Level, Watched, breakdown, learn, total
 from sojourn.record import (
     AddMessage,
     AddTrims,
@@ -52,13 +53,18 @@ from sojourn.record import (
     Store,
     TakeInbox,
     Text,
+    Trim,
+    Window,
 )
 from sojourn.record.sqlite import SqliteStore
-from sojourn.window import OpeningSection, OpenTask, is_finished, trim_tail
+from sojourn.window import OpeningSection, OpenTask, apply_trims, is_finished, trim_tail
 from sojourn.wire import ModelError, Traits
 
 _CUT_MARGIN = 50
 """Tokens."""
+_CUT_TRIES = 4
+_CUT_ROUNDING = 10
+"""Tokens: sums of rounded numbers against the rounded sum."""
 _SMALLER: dict[str, tuple[float, ...]] = {"ladder": SHARES, "smaller": (0.35,), "extract": (0.2,)}
 """Budgets of an opening after a provider's refusal, by C-10's ways."""
 _RENEW_SECONDS = LEASE / 4_000
@@ -99,13 +105,17 @@ class Engine:
         clock: Clock | None = None,
         ids: Ids | None = None,
         on_event: OnEvent | None = None,
+        refresh_prefix: RefreshPrefix | None = None,
+        present: Present | None = None,
         read_only: bool = False,
     ) -> "Engine":
         """Opens a session: the stored ``session_id``, or a new one (``session`` gives its fields).
 
         Without a ``store`` everything lives in memory. ``prefix`` is frozen with the session; ``fixed`` (tokens) stands
-        for it where the host keeps its own system prompt and tools. ``read_only`` takes no lease: it can look, not
-        write. Raises UserMistake for an unknown id, a window too small, or a session that another process runs.
+        for it where the host keeps its own system prompt and tools. ``refresh_prefix`` is asked for the prefix of each
+        window that opens later (P-4), ``present`` for what is stored around text from the inbox (M-R6). ``read_only``
+        takes no lease: it can look, not write.
+        Raises UserMistake for an unknown id, a window too small, or a session that another process runs.
         """
         clock = clock or SystemClock()
         ids = ids or SystemIds(clock)
@@ -118,6 +128,8 @@ class Engine:
             writer=writer or ExtractiveWriter(),
             documents=documents,
             on_event=on_event,
+            refresh_prefix=refresh_prefix,
+            present=present,
         )
         traits = traits or Traits()
         offered = {"prose": fixed} if fixed is not None else prefix_tokens(prefix)
@@ -132,6 +144,7 @@ class Engine:
         try:
             await state.load()
             await state.learn_again()
+            engine._requests.resumed(state.newest_call)
             if state.lease is not None:
                 await free_slot(state)
         except BaseException:
@@ -233,19 +246,55 @@ class Engine:
 
         Raises WorkFailed if it was settled before: completed parts never change (R-4).
         """
-        state = self._state
-        taken = await take_in_part(part, state.ports.store, result_cap(state.lines().full_trigger))
-        await state.commit(SettlePart(message_id, index, taken))
-        message = await state.ports.store.message(self.session_id, message_id)
-        if message is not None:
-            state.view.replace(message)
-            self._requests.changed(message.seq)
+        await self.settle_parts(message_id, {index: part})
 
-    async def observe_usage(self, usage: Usage, *, finish: Finish | None = None, price: float | None = None) -> None:
+    async def settle_parts(self, message_id: str, parts: Mapping[int, Part]) -> Message | None:
+        """The same for several parts of one message, in one commit; answers the message as it is sent."""
+        state = self._state
+        taken = await self._taken(parts)
+        await state.commit(*(SettlePart(message_id, index, part) for index, part in taken.items()))
+        message = await state.settled(message_id, taken)
+        if message is not None:
+            self._requests.changed(message.seq)
+        return message
+
+    async def start_answer(self, *, again: bool = False) -> Answer:
+        """Writes the newest projected request's call and the shell of its answer, before the request leaves (R-15).
+
+        ``again``: the same request leaves once more, after an answer that was cut off when parts of it were settled
+        already; those stay in the record (R-4). Raises UserMistake where nothing was projected. A host that only
+        observes whole answers needs none of this.
+        """
+        return await self._requests.start(again=again)
+
+    async def end_answer(
+        self,
+        parts: Mapping[int, Part],
+        *,
+        finish: Finish,
+        usage: Usage | None = None,
+        price: float | None = None,
+        error: str = "",
+    ) -> Watched:
+        """The answer begun last has ended: its parts (those not settled yet), why, and what it cost, in one commit.
+
+        Answers the verdict on the provider's cache (A-7). An answer that ended well clears C-10's count.
+        """
+        watched = await self._requests.answered(usage, finish, price, parts=await self._taken(parts), error=error)
+        if not error:
+            self._state.recoveries = 0
+            self._refused.clear()
+        return watched
+
+    async def _taken(self, parts: Mapping[int, Part]) -> dict[int, Part]:
+        cap = result_cap(self._state.lines().full_trigger)
+        return {index: await take_in_part(part, self.store, cap) for index, part in parts.items()}
+
+    async def observe_usage(self, usage: Usage, *, finish: Finish | None = None, price: float | None = None) -> Watched:
         """What the provider reported for the newest projected request: anchors the level and teaches the ratio (M-2).
 
-        ``finish`` ends an answer that was observed without its parts (streamed)."""
-        await self._requests.answered(usage, finish, price)
+        ``finish`` ends an answer that was observed without its parts (streamed). Answers the cache's verdict (A-7)."""
+        return await self._requests.answered(usage, finish, price)
 
     # --- what to send --------------------------------------------------------------------------------------------
 
@@ -253,6 +302,19 @@ class Engine:
         """The next request. Before it, in the order of C-6 to C-10: writers fire, a window opens, what came in is cut.
 
         Raises WorkFailed for a clear stop (C-11): the text names what fills the window and what to do.
+        """
+        await self.prepare()
+        return self.prepared()
+
+    def prepared(self) -> Projected:
+        """The request of the view as ``prepare`` left it, and of what was observed since."""
+        return self._requests.next()
+
+    async def prepare(self) -> Window:
+        """What ``project`` does before it makes the request; answers the window that the request will show.
+
+        A host that places reminders calls it first, so that they are checked against the view that is sent (M-R8), and
+        then ``prepared``.
         """
         state = self._state
         if state.stale:
@@ -271,7 +333,7 @@ class Engine:
                 if (await switch(state, decision.reason)).outcome == "insert_failed":
                     # W-10: nothing stands before what came in. It is cut if need be, else goes as it is.
                     if state.level().tokens > state.lines().hard:
-                        await self._cut_incoming(state.lines().hard)
+                        await self._make_room()
                     break
             elif decision.then == "cut_incoming":
                 await self._cut_incoming(state.lines().trigger)
@@ -281,7 +343,7 @@ class Engine:
                 break
             else:
                 break
-        return self._requests.next()
+        return state.view.window
 
     async def recover(self, error: ModelError) -> Projected:
         """The next request after the provider refused the last one (C-10). Raises WorkFailed when nothing is left to try,
@@ -339,6 +401,57 @@ class Engine:
     def offer_prefix(self, prefix: PrefixSnapshot) -> None:
         """System and context blocks read anew (rule files, git): they come into force with the next window (P-7, W-9)."""
         self._state.offered, self._state.next_fixed = prefix, prefix_tokens(prefix)
+
+    async def change_prefix(self, prefix: PrefixSnapshot, reason: str) -> bool:
+        """Puts another prefix into force inside the window, for a named reason (P-7): ``model``, ``tools``, ``style``,
+        ``shell`` or ``reload``. Recorded with the first part that differs and the tokens that must be sent afresh.
+
+        False: it is the one in force.
+        """
+        changed = await change_prefix(self._state, prefix, reason)
+        if changed:
+            self._requests.forget()
+        return changed
+
+    async def set_mode(self, mode: str) -> None:
+        """The permission mode, kept with the session (Y-6)."""
+        await self._state.commit(SetSession(mode=mode))
+        self._state.session = msgspec.structs.replace(self._state.session, mode=mode)
+
+    async def set_grants(self, grants: tuple[str, ...]) -> None:
+        """The rules that a person granted for this session, kept with it (Y-6)."""
+        await self._state.commit(SetSession(grants=grants))
+        self._state.session = msgspec.structs.replace(self._state.session, grants=grants)
+
+    async def set_model(self, traits: Traits, *, label: str = "") -> None:
+        """Another model answers from now on; ``label`` (provider/name) is kept with the session."""
+        state = self._state
+        if label and label != state.session.model:
+            await state.commit(SetSession(model=label))
+            state.session = msgspec.structs.replace(state.session, model=label)
+        if traits != state.traits:
+            state.traits = traits
+            self._requests = Requests(state)
+
+    @property
+    def session(self) -> Session:
+        """Its row, as it was read or set last."""
+        return self._state.session
+
+    @property
+    def prefix(self) -> PrefixSnapshot | None:
+        """The prefix in force (P-7)."""
+        return self._state.prefix
+
+    @property
+    def window(self) -> Window:
+        """The newest window; number 0 = none was opened yet."""
+        return self._state.view.window
+
+    @property
+    def traits(self) -> Traits:
+        """Of the model in use, with what was learned of it."""
+        return self._state.traits
 
     async def pin(self, text: str) -> PinRow:
         """Text that must survive every window of this session (W-3 row 0). Raises UserMistake when it does not fit."""
@@ -419,7 +532,9 @@ class Engine:
                 Message(id=f"msg_{row.id}", role="user", origin=row.origin, created=row.created, parts=(Text(row.text),))
                 for row in rows
             ]
-            await self._take_in(messages, inbox=tuple(row.id for row in rows))
+            present = self._state.ports.present
+            shown = [one for message in messages for one in (present(message) if present else (message,))]
+            await self._take_in(shown, inbox=tuple(row.id for row in rows))
 
     def _fingerprint(self) -> tuple[str, int, int]:
         """Tells requests of one session apart without serialising them: its window, its end, its size."""
@@ -433,9 +548,15 @@ class Engine:
         unsent = [message for message in state.view.after(state.sent_upto) if message.seq not in cut_already]
         bare = [msgspec.structs.replace(message, parts=()) for message in unsent]
         size, frames = (tokens_of(some, state.calibration, state.traits.name) for some in (unsent, bare))
-        # A cut counts texts, the level whole messages: a little more is cut than the level is over.
-        budget = max(0, size - frames - (state.level().tokens - line) - _CUT_MARGIN)
-        trims = tuple(trim_tail(unsent, budget, state.count))
+        level, over = state.level().tokens, state.level().tokens - line + _CUT_MARGIN
+        trims: tuple[Trim, ...] = ()
+        for _ in range(_CUT_TRIES):  # a cut counts texts, the level whole messages: what is still over is cut as well
+            trims = tuple(trim_tail(unsent, max(0, size - frames - over), state.count))
+            cut = tokens_of([apply_trims(one, trims) for one in unsent], state.calibration, state.traits.name)
+            left = level - size + cut - line + _CUT_ROUNDING
+            if left <= 0:
+                break
+            over += left
         if not trims:
             return state.level().tokens <= state.lines().hard
         await state.commit(AddTrims(state.view.window.id, trims))

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from sojourn.base import Clock, Ids, Tokens, WorkFailed
+from sojourn.base import Clock, Finish, Ids, Tokens, WorkFailed
 from sojourn.checkpoint import Writer, WriterFailed
 from sojourn.config import Settings
 from sojourn.cycle import Lines, draw_lines, effective_limit, tiers_for
@@ -15,6 +15,7 @@ from sojourn.engine.types import EngineEvent, EventKind, OnEvent
 from sojourn.engine.view import STEPS_MEASURED, View, in_view
 from sojourn.meter import Calibration, Level, calibrated, estimate_text, estimate_value, learn, message_tokens, total
 from sojourn.record import (
+    Call,
     Change,
     Checkpoint,
     Committed,
@@ -22,6 +23,7 @@ from sojourn.record import (
     Fenced,
     Lease,
     Message,
+    Part,
     PinRow,
     PrefixSnapshot,
     Session,
@@ -31,9 +33,15 @@ from sojourn.record import (
 from sojourn.window import OpeningSection, OpenTask
 from sojourn.wire import Traits
 
+PREFIX_CHANGED = "prefix_changed"
+"""The notice that records a change of the prefix inside a window, and the source of its message (P-7)."""
 _READ_AHEAD = 200
 _CALLS_LEARNED = 5
 """The newest calls of a window that teach the ratio again when a session is opened (M-2)."""
+
+
+RefreshPrefix = Callable[[], Awaitable[PrefixSnapshot]]
+Present = Callable[[Message], Sequence[Message]]
 
 
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +55,10 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     documents: Path | None = None
     """The memory root for renderings that people read; None = none are written."""
     on_event: OnEvent | None = None
+    refresh_prefix: RefreshPrefix | None = None
+    """Reads the sources of the prefix anew, for a window that is about to open."""
+    present: Present | None = None
+    """How text from the inbox is stored: the message, and what stands around it (M-R6)."""
 
 
 class State:
@@ -77,6 +89,9 @@ class State:
         """The writer that was started last."""
         self.recoveries = 0
         """By C-10, without a successful step in between."""
+        self.prefix_since = 0
+        """The newest seq before the prefix in force took the place of another inside this window: thinking up to it was
+        signed for that one (Q-3, report 61)."""
         self.sent_upto = 0
         """The newest seq that a request of this window has held: what lies after it may still be cut."""
         self.stale = False
@@ -84,6 +99,8 @@ class State:
         self.noticed: set[str] = set()
         self.mark = 0
         """``covered_seq`` of the newest checkpoint that no undo covers; 0 = none. The row itself is read when it is used."""
+        self.newest_call: Call | None = None
+        """The newest answered call of the view that ``load`` read."""
         self.view: View
 
     # --- writing -------------------------------------------------------------------------------------------------
@@ -122,6 +139,19 @@ class State:
         if key and key not in self.noticed:
             self.noticed.add(key)
             self.emit("notice", key=key)
+
+    async def settled(self, message_id: str, parts: Mapping[int, Part], finish: Finish | None = None) -> Message | None:
+        """Takes up what was just committed of a message: these parts, and why it ended. Answers it; None = there is none."""
+        message = self.view.grown(message_id, parts, finish) or await self.ports.store.message(self.session.id, message_id)
+        if message is not None:
+            self.view.replace(message)
+        return message
+
+    async def offer_fresh_prefix(self) -> None:
+        """The sources of the prefix are read for the window that is about to open (P-4, W-9)."""
+        if self.ports.refresh_prefix is not None:
+            self.offered = await self.ports.refresh_prefix()
+            self.next_fixed = prefix_tokens(self.offered)
 
     # --- measuring -----------------------------------------------------------------------------------------------
 
@@ -162,13 +192,18 @@ class State:
         self.mark = checkpoint.covered_seq if checkpoint else 0
         self.pins = tuple(pin for pin in await store.pins(session_id) if not pin.removed)
         self.growth.clear()
-        self.view = await self._view(window or _unopened())
+        self.newest_call = None
+        self.view = await self.view_of(window or _unopened())
         if window is not None:
             newest = await store.newest_call(session_id, window_id=window.id)
             # A call whose answer an undo has taken back says nothing of this view.
             if newest is not None and any(message.id == newest.message_id for message in self.view.sent):
                 self.view.anchor(newest)
+                self.newest_call = newest
         self.sent_upto = self._sent_before_the_newest_answer()
+        changed = (m.seq for m in reversed(self.view.sent) if m.source == PREFIX_CHANGED and m.origin == "engine")
+        # After an undone window's return nothing tells which answers came under the other window's prefix.
+        self.prefix_since = self.head if self.window_undone else next(changed, 0)
         self.stale = False
 
     def _sent_before_the_newest_answer(self) -> int:
@@ -190,7 +225,9 @@ class State:
         into force with the next window (P-7, reports 45 and 48). ``fixed``: tokens of what is offered."""
         self.offered, self.next_fixed = offered, fixed
         window = await self.ports.store.newest_window(self.session.id)
-        stored = await self.ports.store.prefix(window.prefix_id) if window and window.prefix_id else None
+        sent = await self.ports.store.newest_call(self.session.id, window_id=window.id) if window else None
+        in_force = (sent.prefix_id if sent else None) or (window.prefix_id if window else None)
+        stored = await self.ports.store.prefix(in_force) if in_force else None
         if stored is None or (offered is not None and stored.id == offered.id):
             self.prefix, self.fixed = offered, fixed
             return
@@ -202,10 +239,11 @@ class State:
         """The window just opened becomes the view, with the prefix that it opened with."""
         self.prefix, self.fixed = self.offered, self.next_fixed
         self.window_undone = False
-        self.sent_upto = 0
-        self.view = await self._view(window)
+        self.sent_upto = self.prefix_since = 0
+        self.view = await self.view_of(window)
 
-    async def _view(self, window: Window) -> View:
+    async def view_of(self, window: Window) -> View:
+        """The view of a window with the prefix in force."""
         messages = await self._newest(window)
         return View(window, messages, fixed=self.fixed, growth=self.growth)
 

@@ -36,6 +36,7 @@ async def switch(
     if reason in ("usage", "cold_cache"):
         _stop_if_looping(state)
     before = state.level().tokens
+    await state.offer_fresh_prefix()
     tried: list[Came] = []
     while True:
         step = next_step(_ladder(state, reason == "manual", tried))

@@ -20,6 +20,7 @@ EventKind = Literal[
     "limit_learned",
     "notice",
     "undone",
+    "prefix_changed",
 ]
 
 
@@ -44,6 +45,14 @@ class Projected(msgspec.Struct, frozen=True):
     window: Window
     upto_seq: int
     """The newest message that the request holds."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An answer that has begun: its message and its call stand in the record before the request leaves (R-15)."""
+
+    message_id: str
+    call_id: str
+    seq: int
 
 
 class Rebuilt(msgspec.Struct, frozen=True):

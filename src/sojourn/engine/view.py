@@ -2,9 +2,11 @@
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from sojourn.base import Tokens, Usage
+import msgspec
+
+from sojourn.base import Finish, Tokens, Usage
 from sojourn.cycle import Economics
 from sojourn.meter import (
     Calibration,
@@ -18,7 +20,7 @@ from sojourn.meter import (
     message_tokens,
     part_tokens,
 )
-from sojourn.record import Call, Message, ToolCall, Window
+from sojourn.record import Call, Message, Part, ToolCall, Window
 from sojourn.window import apply_trims, is_finished
 
 STEPS_MEASURED = 50
@@ -79,6 +81,18 @@ class View:
                 if newly and message.seq > self.window.opened_at_seq:
                     self._count_step()
                 return
+
+    def grown(self, message_id: str, parts: Mapping[int, Part], finish: Finish | None) -> Message | None:
+        """The message with these parts, and its end, as the record has it now: no need to read it back. None where the view
+        does not hold it whole (it is cut, or has a gap)."""
+        known = next((message for message in reversed(self.sent) if message.id == message_id), None)
+        if known is None or any(trim.seq == known.seq for trim in self.window.trims):
+            return None
+        merged = dict(enumerate(known.parts)) | dict(parts)
+        if len(merged) != max(merged, default=-1) + 1:
+            return None
+        whole = tuple(merged[index] for index in range(len(merged)))
+        return msgspec.structs.replace(known, parts=whole, finish=finish or known.finish)
 
     def retrim(self, window: Window, whole: Iterable[Message]) -> None:
         """The window has more trims: ``whole`` are the untrimmed messages that they name."""

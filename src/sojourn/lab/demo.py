@@ -10,7 +10,7 @@ from sojourn.lab.replay import OnProgress, Replay, replay
 from sojourn.lab.report import continuity_of
 from sojourn.lab.sample import Fact, Sample, sample_session
 from sojourn.lab.strategies import VIEWS, Strategy, strategy_cost
-from sojourn.wire import CallPart, ModelRequest, ResultPart, TextPart
+from sojourn.models.scripted import request_text as request_text
 
 WINDOW = 40_000
 
@@ -81,23 +81,6 @@ async def demonstrate(
 
     done = await replay(sample.messages, window=window, settings=settings, on_progress=on_progress, on_request=look)
     return Demo(sample, done, tuple(seen), tuple(_other(sample, done, name) for name in _OTHERS))
-
-
-def request_text(request: ModelRequest) -> str:
-    """Everything in a request that the model reads, as one text."""
-    pieces: list[str] = [block.text for block in request.system]
-    for message in request.messages:
-        for part in message.parts:
-            match part:
-                case TextPart():
-                    pieces.append(part.text)
-                case CallPart():
-                    pieces += [str(value) for value in part.arguments.values()]
-                case ResultPart():
-                    pieces += [one.text for one in part.content if isinstance(one, TextPart)]
-                case _:
-                    pass
-    return "\n".join(pieces)
 
 
 def _holding(sample: Sample, upto: int) -> tuple[Fact, ...]:

@@ -1,6 +1,7 @@
 """Tokens and money: estimate, calibrate, level, breakdown, cuts to a budget, prices (N5, M-1 to M-5)."""
 
 from sojourn.meter.breakdown import breakdown
+from sojourn.meter.cache import CacheBefore, Watched, watch
 from sojourn.meter.calibrate import Calibration, calibrated, learn
 from sojourn.meter.estimate import (
     add,
@@ -18,10 +19,12 @@ from sojourn.meter.level import Level, level_from_error, level_from_estimate, le
 from sojourn.meter.money import CacheRule, Cost, cost, price, units
 
 __all__ = [
+    "CacheBefore",
     "CacheRule",
     "Calibration",
     "Cost",
     "Level",
+    "Watched",
     "add",
     "breakdown",
     "calibrated",
@@ -43,4 +46,5 @@ __all__ = [
     "price",
     "total",
     "units",
+    "watch",
 ]

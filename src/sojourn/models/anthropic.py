@@ -1,6 +1,7 @@
 """Anthropic Messages: from a request to its body, and nothing else (A-1, Q-4).
 
-``encode_head``, ``encode_message`` and ``with_mark`` stand in ``models.chat`` too: ``models.encoder`` builds on them.
+``CONVERSATION``, ``encode_head``, ``encode_message`` and ``with_mark`` stand in every serialiser: ``models.encoder``
+builds on them.
 """
 
 from typing import Any
@@ -21,6 +22,8 @@ from sojourn.wire.request import Mark
 
 Body = dict[str, Any]
 
+CONVERSATION = "messages"
+"""Where the conversation stands in the body."""
 _MAX_OUTPUT = 8_192
 """The protocol demands a limit; this one where the settings name none."""
 _UNMARKABLE = ("thinking", "redacted_thinking")
@@ -53,12 +56,17 @@ def encode_head(request: ModelRequest) -> Body:
 
 
 def encode_message(message: WireMessage) -> list[Body]:
-    """The message without its mark: always one."""
-    return [{"role": message.role, "content": [_part(part) for part in message.parts]}]
+    """The message without its mark: always one. The engine's notes (role system) are a plain string where they can be."""
+    content: list[Body] | str = [_part(part) for part in message.parts]
+    if message.role == "system" and len(message.parts) == 1 and isinstance(message.parts[0], TextPart):
+        content = safe_text(message.parts[0].text)
+    return [{"role": message.role, "content": content}]
 
 
 def with_mark(message: Body, mark: Mark) -> Body:
-    """A copy with a cache mark on its last block that can carry one (thinking cannot)."""
+    """A copy with a cache mark on its last block that can carry one: thinking cannot, nor can a message of role system."""
+    if message["role"] == "system":
+        return message
     content = list(message["content"])
     for index in range(len(content) - 1, -1, -1):
         if content[index]["type"] not in _UNMARKABLE:

@@ -1,17 +1,20 @@
 """OpenAI-compatible Chat Completions: from a request to its body, and nothing else (A-1, Q-4).
 
 The protocol has no marks (prefixes are cached by themselves), no pictures in tool messages (they stand in the user
-message that follows) and no field for signed thinking (it is left out).
+message that follows) and no field for signed thinking (it is left out). Plain thinking, where the projection sends it,
+goes back as ``reasoning_content``: servers that let a model think between its calls want it.
 """
 
 from typing import Any
 
 from sojourn.models.canonical import canonical, safe_arguments, safe_text
-from sojourn.wire import CallPart, ImagePart, ModelRequest, RequestSettings, ResultPart, TextPart, WireMessage
+from sojourn.models.thinking import effort
+from sojourn.wire import CallPart, ImagePart, ModelRequest, ReasoningPart, RequestSettings, ResultPart, TextPart, WireMessage
 from sojourn.wire.request import Mark
 
 Body = dict[str, Any]
 
+CONVERSATION = "messages"
 _REPLAYED = "extra_content"
 """The one provider field that compatible servers want back with a call (a thought signature)."""
 
@@ -27,7 +30,8 @@ def encode(request: ModelRequest) -> Body:
 
 
 def encode_head(request: ModelRequest) -> Body:
-    """Everything but the conversation: settings, tools, and the system messages as the first of ``messages``."""
+    """Everything but the conversation: settings, tools, and the system blocks as the first of ``messages``: one, since the
+    templates of many servers refuse a second one. Each block carries its own left boundary (P-2), so nothing joins them."""
     body = _settings(request.settings)
     if request.tools:
         body["tools"] = [
@@ -41,7 +45,8 @@ def encode_head(request: ModelRequest) -> Body:
             }
             for tool in request.tools
         ]
-    body["messages"] = [{"role": "system", "content": safe_text(block.text)} for block in request.system]
+    text = "".join(safe_text(block.text) for block in request.system)
+    body["messages"] = [{"role": "system", "content": text}] if text else []
     return body
 
 
@@ -66,8 +71,8 @@ def _settings(settings: RequestSettings) -> Body:
     body: Body = {"model": settings.model}
     if settings.max_output is not None:
         body["max_tokens"] = settings.max_output
-    if settings.thinking is not None:
-        body["reasoning_effort"] = "none" if settings.thinking == "off" else settings.thinking
+    if (level := effort(settings.thinking)) is not None:
+        body["reasoning_effort"] = level
     match settings.tool_choice:
         case None:
             pass
@@ -102,6 +107,11 @@ def _assistant(message: WireMessage) -> Body:
     calls = [_call(part) for part in message.parts if isinstance(part, CallPart)]
     text = _joined(message)
     body: Body = {"role": "assistant", "content": text or None}
+    thoughts = [
+        part.text for part in message.parts if isinstance(part, ReasoningPart) and not (part.signature or part.redacted)
+    ]
+    if any(thoughts):
+        body["reasoning_content"] = safe_text("".join(thoughts))
     return body | {"tool_calls": calls} if calls else body
 
 

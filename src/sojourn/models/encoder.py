@@ -3,13 +3,19 @@
 from types import ModuleType
 from typing import Any, Literal
 
-from sojourn.models import anthropic, chat
+from sojourn.models import anthropic, chat, gemini, responses
 from sojourn.wire import ModelRequest, WireMessage
 
 Body = dict[str, Any]
-Protocol = Literal["anthropic", "chat"]
+Protocol = Literal["anthropic", "chat", "responses", "gemini"]
 
-_SERIALISERS: dict[str, ModuleType] = {"anthropic": anthropic, "chat": chat}
+SERIALISERS: dict[Protocol, ModuleType] = {
+    "anthropic": anthropic,
+    "chat": chat,
+    "responses": responses,
+    "gemini": gemini,
+}
+"""Each gives ``CONVERSATION``, ``encode``, ``encode_head``, ``encode_message`` and ``with_mark``."""
 
 
 class Encoder:
@@ -20,7 +26,7 @@ class Encoder:
     """
 
     def __init__(self, protocol: Protocol) -> None:
-        self._serialiser = _SERIALISERS[protocol]
+        self._serialiser = SERIALISERS[protocol]
         self._seen: list[WireMessage] = []
         self._marked: list[int] = []
         """Where marks stand in ``_seen``, in order."""
@@ -39,11 +45,12 @@ class Encoder:
         candidates = [index for index in self._marked if index < keep] + list(range(keep, len(request.messages)))
         self._marked = [index for index in candidates if request.messages[index].mark]
         body: Body = self._serialiser.encode_head(request)
-        before = len(body["messages"])
-        body["messages"] += self._encoded
+        conversation: list[Body] = body[self._serialiser.CONVERSATION]
+        before = len(conversation)
+        conversation += self._encoded
         for index in self._marked:
             place = before + self._ends[index] - 1
-            body["messages"][place] = self._serialiser.with_mark(body["messages"][place], request.messages[index].mark)
+            conversation[place] = self._serialiser.with_mark(conversation[place], request.messages[index].mark)
         return body
 
     def _keep(self, messages: tuple[WireMessage, ...]) -> int:

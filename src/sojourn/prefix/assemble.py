@@ -14,11 +14,13 @@ from sojourn.record import Block, PrefixSnapshot
 
 IDENTITY_LINE = "identity_line"
 """The section that is the first system block."""
+SKILLS = "skills"
+"""The context section that stands by itself, before the others."""
 
 
 def build(sections: Iterable[PrefixSection], tools: Iterable[dict[str, Any]]) -> PrefixSnapshot:
-    """The snapshot: up to three system blocks (identity line; all other stable; dynamic), the context between an opening
-    and a closing line, the tools sorted by name.
+    """The snapshot: up to three system blocks (identity line; all other stable; dynamic); of the context the skills, then
+    the rest between an opening and a closing line; the tools sorted by name, keys of their schemas sorted too.
 
     Sections keep their order within system/stable, system/dynamic, context/stable, context/dynamic. Every block but the
     first of its kind begins with its own blank line. ``tokens`` counts system, context and tools.
@@ -44,26 +46,38 @@ def build(sections: Iterable[PrefixSection], tools: Iterable[dict[str, Any]]) ->
 
 
 def _context(sections: list[PrefixSection]) -> tuple[Block, ...]:
-    if not sections:
-        return ()
-    blocks = [_block("context_opening", text("context_opening"), first=True)]
-    blocks += [_block(one.name, one.text) for one in sections]
-    return (*blocks, _block("context_closing", text("context_closing")))
+    texts = [(one.name, one.text) for one in sections if one.name == SKILLS]
+    others = [(one.name, one.text) for one in sections if one.name != SKILLS]
+    if others:
+        texts += [("context_opening", text("context_opening")), *others, ("context_closing", text("context_closing"))]
+    return tuple(_block(name, body, first=index == 0) for index, (name, body) in enumerate(texts))
 
 
-def _block(name: str, body: str, *, first: bool = False) -> Block:
+def _block(name: str, body: str, *, first: bool) -> Block:
     whole = body if first else f"\n\n{body}"
     return Block(name, whole, total(estimate_text(whole)))
 
 
 def _tools(tools: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
     ordered = sorted(
-        ({key: tool[key] for key in ("name", "description", "schema")} for tool in tools), key=lambda tool: str(tool["name"])
+        ({"name": tool["name"], "description": tool["description"], "schema": _sorted(tool["schema"])} for tool in tools),
+        key=lambda tool: str(tool["name"]),
     )
     for one, two in pairwise(ordered):
         if one["name"] == two["name"]:
             raise UserMistake(f"two tools are called {one['name']}", next_step="Rename one of them or take it away.")
     return tuple(ordered)
+
+
+def _sorted(value: Any) -> Any:
+    """The same JSON value whatever order its author, or a server that reconnects, gave the keys in."""
+    match value:
+        case dict():
+            return {key: _sorted(value[key]) for key in sorted(value)}
+        case list() | tuple():
+            return [_sorted(one) for one in value]
+        case _:
+            return value
 
 
 def _tool_tokens(tool: dict[str, Any]) -> int:

@@ -218,7 +218,7 @@ def _metered(call: Call) -> bool:
 def _set_session(work: Work, change: SetSession) -> None:
     (body,) = work.db.execute("SELECT body FROM sessions WHERE pk = ?", (work.sid,)).fetchone() or (b"",)
     session = decode(body, Session)
-    named = {"title": change.title, "model": change.model, "mode": change.mode}
+    named = {"title": change.title, "model": change.model, "mode": change.mode, "grants": change.grants}
     read = {"lines": change.source_lines, "bytes": change.source_bytes, "sha": change.source_sha}
     given = {name: value for name, value in read.items() if value is not None}
     if given:

@@ -97,6 +97,7 @@ class SetSession(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     title: str | None = None
     model: str | None = None
     mode: str | None = None
+    grants: tuple[str, ...] | None = None
     source_lines: int | None = None
     source_bytes: int | None = None
     source_sha: str | None = None

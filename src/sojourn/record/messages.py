@@ -1,5 +1,6 @@
 """Messages and their parts: writing them once, reading them back (R-2, R-3)."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import apsw
@@ -8,13 +9,14 @@ import msgspec
 from sojourn.base import Finish
 from sojourn.record import index
 from sojourn.record.codec import decode, encode
-from sojourn.record.lineage import NO_CAP, Segment
+from sojourn.record.lineage import NO_CAP, Segment, lineage
 from sojourn.record.search import searchable
 from sojourn.record.types import File, Image, Message, Part, ToolCall
 from sojourn.record.undo import Cover, Span
 from sojourn.record.work import Refused, Work
 
 _OPEN = frozenset({"pending", "running"})
+_ADDRESS = re.compile(r"[0-9a-f]{8,64}")
 
 
 def add_message(work: Work, message: Message) -> None:
@@ -101,6 +103,22 @@ def one_message(db: apsw.Connection, chain: Sequence[Segment], message_id: str) 
         if segment.sid == sid and seq <= segment.upto:
             return next(between(db, segment, Span(seq - 1, seq), 1, False), None)
     return None
+
+
+def blob_named(db: apsw.Connection, session_id: str, prefix: str) -> str | None:
+    """The whole address of the one payload in the session's view that begins so; None = none, several, or no address."""
+    if not _ADDRESS.fullmatch(prefix):
+        return None
+    found = {
+        sha
+        for segment in lineage(db, session_id)
+        for (sha,) in db.execute(
+            "SELECT sha FROM blob_uses JOIN messages ON messages.pk = message"
+            " WHERE sha >= ? AND sha < ? AND sid = ? AND seq <= ?",
+            (prefix, prefix + "g", segment.sid, segment.upto),
+        )
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def blob_addresses(parts: Sequence[Part]) -> set[str]:

@@ -213,6 +213,10 @@ class SqliteStore:
     async def blob(self, sha: str) -> bytes | None:
         return await self._run(lambda _: self._blobs.get(sha))
 
+    async def find_blob(self, session_id: str, prefix: str) -> bytes | None:
+        sha = await self._run(messages.blob_named, session_id, prefix)
+        return await self.blob(sha) if sha else None
+
     # looking things up
     async def search(
         self, query: str, *, session_id: str | None = None, project_id: str | None = None, limit: int = 20

@@ -155,6 +155,10 @@ class Store(Protocol):
 
     async def blob(self, sha: str) -> bytes | None: ...
 
+    async def find_blob(self, session_id: str, prefix: str) -> bytes | None:
+        """The payload of this session whose address begins with ``prefix`` (8 hex digits or more); None = none, or several."""
+        ...
+
     async def search(
         self, query: str, *, session_id: str | None = None, project_id: str | None = None, limit: int = 20
     ) -> Sequence[Hit]: ...

@@ -49,6 +49,8 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str = ""
     agent: str = "main"
     mode: str = "ask"
+    grants: tuple[str, ...] = ()
+    """Permission rules that the person granted with "always", for this session (Y-6)."""
     cwd: str = ""
     head: int = 0
     """The newest seq; 0 = no message yet. The first message has seq 1 (a fork's goes on from ``fork_of.seq``)."""
@@ -149,6 +151,8 @@ class Notice(msgspec.Struct, frozen=True, omit_defaults=True, tag="notice"):
 
     kind: str
     text: str
+    detail: dict[str, Any] = {}
+    """What a program may want to know of it, by ``kind``."""
 
 
 Part = Text | Reasoning | ToolCall | Image | File | Reminder | Notice

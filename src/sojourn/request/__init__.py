@@ -1,5 +1,6 @@
 """Projection: from window, prefix and stored messages to one request, with cache marks (Q-1 to Q-5)."""
 
+from sojourn.request.compare import Change, changed_part
 from sojourn.request.marks import mark_places
 from sojourn.request.parts import INTERRUPTED
 from sojourn.request.projection import Projection, project
@@ -8,9 +9,11 @@ from sojourn.request.validate import problems
 
 __all__ = [
     "INTERRUPTED",
+    "Change",
     "Projection",
     "UnitHashes",
     "body_units",
+    "changed_part",
     "extends",
     "first_difference",
     "mark_places",

@@ -23,12 +23,13 @@ def mark_places(
     Four: ``last`` (the last message: the next request reads up to it), ``stable`` (end of the stable system block:
     survives windows), ``previous`` (the last message that the request before held, by ``previous_seq``), ``opening``
     (end of the opening, or of the context). With fewer than four they are given in this order.
-    Two reasons for one place make one mark.
+    Two reasons for one place make one mark. A system message in mid-conversation carries none: ``last`` and ``previous``
+    stand on the message before it.
     """
     in_system: dict[int, Mark] = {}
     in_messages: dict[int, Mark] = {}
     reasons: tuple[tuple[Mark, dict[int, Mark], int | None], ...] = (
-        ("last", in_messages, len(messages) - 1 if messages else None),
+        ("last", in_messages, _last(messages)),
         ("stable", in_system, _stable(system)),
         ("previous", in_messages, _previous(messages, previous_seq)),
         ("opening", in_messages, _opening(messages)),
@@ -52,6 +53,10 @@ def _stable(system: Sequence[SystemBlock]) -> int | None:
     return stable[-1] if stable else len(system) - 1 if system else None
 
 
+def _last(messages: Sequence[WireMessage]) -> int | None:
+    return next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role != "system"), None)
+
+
 def _opening(messages: Sequence[WireMessage]) -> int | None:
     """The message that ends what stands before the talk."""
     end = None
@@ -67,6 +72,8 @@ def _previous(messages: Sequence[WireMessage], previous_seq: int | None) -> int 
     if previous_seq is None:
         return None
     for index in range(len(messages) - 1, -1, -1):
+        if messages[index].role == "system":
+            continue
         seqs = [part.about.seq for part in messages[index].parts if part.about.seq is not None]
         if seqs and max(seqs) <= previous_seq:
             return index

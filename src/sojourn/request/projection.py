@@ -1,10 +1,11 @@
 """From prefix, window and stored messages to one request: a fold in order, without look-ahead (Q-1)."""
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Literal
 
 from sojourn.meter import estimate_text, estimate_value, total
-from sojourn.record import Block, Message, PrefixSnapshot, ToolCall, Window
+from sojourn.record import Block, Message, PrefixSnapshot, Reminder, ToolCall, Window
 from sojourn.request import parts
 from sojourn.request.marks import mark_places, put_marks
 from sojourn.wire import (
@@ -22,30 +23,42 @@ from sojourn.wire import (
 
 GOES_ON = "[The conversation goes on from here; what came before is not in view.]"
 """Opens a request whose first message would be the model's own: protocols want the user to begin (Q-3)."""
+UNANSWERED = "[No answer came here.]"
+"""Stands for the model between a system message and what the user says next: the step that the system message was placed
+for ended without a word. Anthropic refuses any other neighbour, and the system message itself was sent already (Q-2)."""
 
 _FOREIGN_SUMMARY = "summary"
+Role = Literal["user", "assistant", "system"]
 
 
 class Projection:
     """The request of one window, grown message by message.
 
-    Extending costs the new messages only, and never changes a unit that was there before (Q-2). Reminders at or before
-    the window's ``opened_at_seq`` are left out: those that still hold are placed anew (W-2). Messages come as the
-    view holds them: in order, trimmed, without what an undo covers.
+    Extending costs the new messages only, and never changes a unit that was there before (Q-2). Where there was a window
+    before this one, reminders at or before ``opened_at_seq`` are left out: those that still hold are placed anew (W-2). So
+    is thinking: it was signed for that window (report 61). Messages come as the view holds them: in order, trimmed,
+    without what an undo covers. ``prefix_since``: the newest seq before the present prefix took the place of
+    another one inside this window (P-7); thinking up to there was signed for that one.
+
+    A reminder goes as a system message where it was stored as one and the model takes them, behind the user's message, tool
+    results or another one of its kind; else wrapped. What stands before it decides, nothing later does (Q-1).
     """
 
-    def __init__(self, prefix: PrefixSnapshot | None, window: Window | None, traits: Traits) -> None:
+    def __init__(self, prefix: PrefixSnapshot | None, window: Window | None, traits: Traits, *, prefix_since: int = 0) -> None:
         self._traits = traits
         self._marks = traits.marks if traits.protocol == "anthropic" else 0
         """Other protocols cache prefixes by themselves (Q-5)."""
         self._system = tuple(SystemBlock(block.text, _about(block, "system")) for block in prefix.system) if prefix else ()
         self._tools = tuple(_tool(tool) for tool in prefix.tools) if prefix else ()
-        self._opened_at = window.opened_at_seq if window else 0
+        self._opened_at = window.opened_at_seq if window and window.number > 1 else 0
+        """What a window before this one held; the first one has none before it."""
+        self._signed_after = max(self._opened_at, prefix_since)
         self._done: list[WireMessage] = []
-        self._role: Literal["user", "assistant"] = "user"
+        self._role: Role = "user"
         self._open: list[WirePart] = []
         """The parts of the newest message, which what comes next may join."""
         self._call_ids: set[str] = set()
+        self._pictures = parts.Pictures(traits)
         self._append("user", [_block(block, "context") for block in (prefix.context if prefix else ())])
         self._append("user", [_block(block, "opening") for block in (window.opening if window else ())])
         if self._marks:
@@ -73,13 +86,50 @@ class Projection:
         system = put_marks(list(self._system), in_system)
         return ModelRequest(system, self._tools, put_marks(messages, in_messages), settings)
 
+    def fork(self, extra: WireMessage, settings: RequestSettings, previous_seq: int | None = None) -> ModelRequest:
+        """The same request with the same marks and one more message of the user's role, without a mark: a writer's, whose
+        input is a cache read (Q-7). The projection does not change.
+
+        Behind a message that carries a mark the extra one stands by itself, so that the mark keeps its place; else it
+        joins a user message before it.
+        """
+        request = self.request(settings, previous_seq)
+        messages = list(request.messages)
+        last = messages[-1] if messages else None
+        if last is not None and last.role == "system" and self._traits.protocol == "anthropic":
+            messages.append(_unanswered())
+        if last is not None and last.role == "user" and last.mark is None:
+            messages[-1] = WireMessage("user", (*last.parts, *extra.parts))
+        else:
+            messages.append(extra)
+        return ModelRequest(request.system, request.tools, tuple(messages), settings)
+
     def _add_user(self, message: Message) -> None:
+        """Runs of parts that go in one role; reminders that were placed together stay one message."""
         reminders = message.seq == 0 or message.seq > self._opened_at
-        for part in message.parts:
-            self._append("user", parts.user_part(part, message, self._traits, reminders=reminders))
+        for are_reminders, run in groupby(message.parts, lambda part: isinstance(part, Reminder)):
+            if not are_reminders:
+                for part in run:
+                    self._append("user", parts.user_part(part, message, self._pictures))
+            elif reminders:
+                self._add_reminders([part for part in run if isinstance(part, Reminder)], message.seq or None)
+
+    def _add_reminders(self, run: list[Reminder], seq: int | None) -> None:
+        """What stands before the first of them decides for all."""
+        takes = self._takes_system()
+        for system, same in groupby(run, lambda part: takes and parts.as_system(part, self._traits)):
+            said: list[WirePart] = [parts.reminder(part, seq, system=system) for part in same if part.body.strip()]
+            self._append("system" if system else "user", said)
+
+    def _takes_system(self) -> bool:
+        """Whether what stands last is the user's, a result, or a system message that may grow. One of Chat's is a single
+        string that was sent already, and two in a row are refused by many servers."""
+        if not self._open:
+            return bool(self._done)
+        return self._role == "user" or (self._role == "system" and self._traits.protocol != "chat")
 
     def _add_assistant(self, message: Message) -> None:
-        thinking = parts.reasoning(message, self._traits) and not self._joins_unthinking()
+        thinking = parts.reasoning(message, self._traits, self._signed_after) and not self._joins_unthinking()
         said: list[WirePart] = []
         results: list[WirePart] = []
         seq = message.seq or None
@@ -88,7 +138,7 @@ class Projection:
             if isinstance(part, ToolCall):
                 call_id = parts.call_id(part, message.seq, index, self._call_ids, self._traits)
                 said.append(parts.call(part, call_id, seq, own=own))
-                results.append(parts.result(part, call_id, seq, self._traits))
+                results.append(parts.result(part, call_id, seq, self._traits, self._pictures))
             else:
                 said += parts.assistant_part(part, message, thinking=thinking)
         if all(isinstance(part, ReasoningPart) for part in said):
@@ -101,14 +151,18 @@ class Projection:
 
     def _joins_unthinking(self) -> bool:
         """Whether an assistant message would join one without thinking: then it goes without, as one whole message."""
-        return self._role == "assistant" and not isinstance(self._open[0], ReasoningPart)
+        apart = self._traits.protocol == "chat"
+        return not apart and self._role == "assistant" and not isinstance(self._open[0], ReasoningPart)
 
-    def _append(self, role: Literal["user", "assistant"], new: list[WirePart]) -> None:
-        """Neighbours of one role become one message; Chat wants that of the user's only."""
+    def _append(self, role: Role, new: list[WirePart]) -> None:
+        """Neighbours of one role become one message; Chat does not want that of the model's."""
         if not new:
             return
-        if role != self._role or (role == "assistant" and self._traits.protocol == "chat"):
+        protocol = self._traits.protocol
+        if role != self._role or (role == "assistant" and protocol == "chat"):
             self._close()
+            if role == "user" and self._role == "system" and protocol == "anthropic":
+                self._done.append(_unanswered())
             self._role = role
         self._open += new
 
@@ -130,6 +184,12 @@ def project(
     projection = Projection(prefix, window, traits)
     projection.extend(messages)
     return projection.request(settings, previous_seq)
+
+
+def _unanswered() -> WireMessage:
+    return WireMessage(
+        "assistant", (TextPart(UNANSWERED, About("assistant", "unanswered", None, total(estimate_text(UNANSWERED)))),)
+    )
 
 
 def _about(block: Block, kind: str) -> About:

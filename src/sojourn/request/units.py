@@ -6,12 +6,14 @@ from itertools import chain
 from typing import Any
 
 from sojourn.models import canonical
+from sojourn.models.encoder import SERIALISERS
 from sojourn.wire import ModelRequest
 
 Body = dict[str, Any]
 
-_KEY_SETTINGS = ("model", "thinking", "output_config", "reasoning_effort", "tool_choice")
-"""Settings that are part of a provider's cache key."""
+_KEY_SETTINGS = ("model", "thinking", "output_config", "reasoning_effort", "reasoning", "tool_choice", "toolConfig")
+"""Settings that are part of a provider's cache key; of Gemini's ``generationConfig`` it is ``thinkingConfig`` alone."""
+_CONVERSATIONS = tuple(dict.fromkeys(serialiser.CONVERSATION for serialiser in SERIALISERS.values()))
 _HASH_CHARACTERS = 16
 
 
@@ -67,7 +69,7 @@ class UnitHashes:
 
     def of(self, body: Body) -> tuple[str, ...]:
         """Exactly ``unit_hashes(body_units(body))``."""
-        messages = body["messages"]
+        messages = _conversation(body)
         known = zip(self._messages, messages, self._hashes, strict=False)
         hashes = [old if seen is message else unit_hashes(message_units(message)) for seen, message, old in known]
         hashes += [unit_hashes(message_units(message)) for message in messages[len(hashes) :]]
@@ -77,25 +79,36 @@ class UnitHashes:
 
 def _labelled(body: Body) -> Iterator[tuple[str, bytes]]:
     yield from _head(body)
-    for number, message in enumerate(body["messages"], 1):
+    for number, message in enumerate(_conversation(body), 1):
         for place, unit in enumerate(message_units(message), 1):
-            yield f"message {number} {message['role']} part {place}", unit
+            yield f"message {number} {message.get('role') or message['type']} part {place}", unit
+
+
+def _conversation(body: Body) -> list[Body]:
+    return next(body[key] for key in _CONVERSATIONS if key in body)
 
 
 def _head(body: Body) -> Iterator[tuple[str, bytes]]:
-    yield "settings", canonical({key: body[key] for key in _KEY_SETTINGS if key in body})
-    for tool in body.get("tools", ()):
-        yield f"tool {tool.get('name') or tool['function']['name']}", canonical({"tool": tool})
-    for number, block in enumerate(body.get("system", ()), 1):
+    settings = {key: body[key] for key in _KEY_SETTINGS if key in body}
+    if thinking := body.get("generationConfig", {}).get("thinkingConfig"):
+        settings["thinkingConfig"] = thinking
+    yield "settings", canonical(settings)
+    for entry in body.get("tools", ()):
+        for tool in entry.get("functionDeclarations", (entry,)):
+            yield f"tool {tool.get('name') or tool['function']['name']}", canonical({"tool": tool})
+    for number, block in enumerate(body.get("system") or body.get("systemInstruction", {}).get("parts", ()), 1):
         yield f"system {number}", _unit("system", block)
 
 
 def message_units(message: Body) -> list[bytes]:
-    """The units of one encoded message. A text alone is the same unit as a text beside others."""
-    role, content = message["role"], message.get("content")
-    if "tool_call_id" in message:
+    """The units of one encoded message or item. A text alone is the same unit as a text beside others."""
+    role = message.get("role")
+    if role is None or "tool_call_id" in message:
         return [canonical(message)]
+    content = message["parts"] if "parts" in message else message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    if "reasoning_content" in message:
+        blocks = [{"type": "reasoning", "text": message["reasoning_content"]}, *blocks]
     return [_unit(role, block) for block in (*blocks, *message.get("tool_calls", ()))]
 
 

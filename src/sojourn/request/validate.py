@@ -3,12 +3,18 @@
 import re
 
 from sojourn.models import Protocol
-from sojourn.wire import CallPart, ImagePart, ModelRequest, ReasoningPart, ResultPart, TextPart, WireMessage
+from sojourn.wire import CallPart, ImagePart, ModelRequest, ReasoningPart, RequestSettings, ResultPart, TextPart, WireMessage
 
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_GEMINI_NAME = re.compile(r"[a-zA-Z_].*")
 _BEFORE_TALK = ("context", "opening")
+_APART = ("chat", "responses")
+"""Protocols that take several answers of the model in a row."""
 _MARKS = 4
+_CALL_ID_MOST = 64
+_THINKING_LEAST = 1_024
+"""Tokens: the smallest budget that the protocol takes."""
 
 
 def problems(request: ModelRequest, protocol: Protocol) -> list[str]:
@@ -17,8 +23,15 @@ def problems(request: ModelRequest, protocol: Protocol) -> list[str]:
     names = [tool.name for tool in request.tools]
     found += [f"tool {name}: defined twice" for name in sorted({name for name in names if names.count(name) > 1})]
     found += [f"tool {name!r}: not a name that providers take" for name in names if not _TOOL_NAME.fullmatch(name)]
-    if protocol == "anthropic":
-        found += _anthropic(request)
+    match protocol:
+        case "anthropic":
+            found += _anthropic(request) + _anthropic_system(request.messages) + _anthropic_thinking(request.settings)
+        case "responses":
+            found += _responses(request)
+        case "gemini":
+            found += _gemini(request)
+        case "chat":
+            pass
     return found
 
 
@@ -38,7 +51,7 @@ def _roles(messages: tuple[WireMessage, ...], protocol: Protocol) -> list[str]:
 
 
 def _clash(one: WireMessage, two: WireMessage, protocol: Protocol) -> bool:
-    if one.role != two.role or (protocol == "chat" and one.role == "assistant"):
+    if one.role != two.role or (protocol in _APART and one.role == "assistant"):
         return False
     marked_opening = protocol == "anthropic" and all(part.about.kind in _BEFORE_TALK for part in one.parts)
     return not marked_opening
@@ -102,6 +115,60 @@ def _anthropic(request: ModelRequest) -> list[str]:
                 found.append(f"message {index}: call id {part.call_id!r} is not one that the protocol takes")
             if isinstance(part, ReasoningPart) and not (part.signature or part.redacted):
                 found.append(f"message {index}: thinking without its signature")
+    return found + _only_thinking(request.messages)
+
+
+def _anthropic_system(messages: tuple[WireMessage, ...]) -> list[str]:
+    """A message of role system stands behind a user's and before the model's, or at the end; it carries no mark (Q-6)."""
+    found = []
+    for index, message in enumerate(messages):
+        if message.role != "system":
+            continue
+        if index and messages[index - 1].role == "assistant":
+            found.append(f"message {index}: a system message behind one of role assistant")
+        if index + 1 < len(messages) and messages[index + 1].role == "user":
+            found.append(f"message {index}: a system message before one of role user")
+        if message.mark:
+            found.append(f"message {index}: a cache mark on a system message")
+    return found
+
+
+def _anthropic_thinking(settings: RequestSettings) -> list[str]:
+    if settings.thinking is None or not settings.thinking.isdecimal():
+        return []
+    budget = int(settings.thinking)
+    found = []
+    if budget < _THINKING_LEAST:
+        found.append(f"thinking of {budget:,} tokens: the protocol takes {_THINKING_LEAST:,} or more")
+    if settings.max_output is not None and budget >= settings.max_output:
+        found.append(f"thinking of {budget:,} tokens does not fit into an output of {settings.max_output:,}")
+    if settings.tool_choice not in (None, "auto", "none"):
+        found.append(f"tool choice {settings.tool_choice!r}: not while the model thinks")
+    return found
+
+
+def _responses(request: ModelRequest) -> list[str]:
+    found = []
+    for index, message in enumerate(request.messages):
+        for part in message.parts:
+            if isinstance(part, CallPart) and not 0 < len(part.call_id) <= _CALL_ID_MOST:
+                found.append(f"message {index}: call id {part.call_id!r} is not one that the protocol takes")
+            if isinstance(part, ReasoningPart) and not part.redacted:
+                found.append(f"message {index}: thinking without its encrypted content")
+    return found + _only_thinking(request.messages)
+
+
+def _gemini(request: ModelRequest) -> list[str]:
+    found = [f"tool {one.name!r}: a name begins with a letter" for one in request.tools if not _GEMINI_NAME.fullmatch(one.name)]
+    for index, message in enumerate(request.messages):
+        if message.role == "system":
+            found.append(f"message {index}: the protocol has no system messages in mid-conversation")
+    return found + _only_thinking(request.messages)
+
+
+def _only_thinking(messages: tuple[WireMessage, ...]) -> list[str]:
+    found = []
+    for index, message in enumerate(messages):
         if message.parts and all(isinstance(part, ReasoningPart) for part in message.parts):
             found.append(f"message {index}: nothing but thinking")
     return found

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from sojourn.base import escape_reminders
 from sojourn.meter import fit_line
 from sojourn.record import Block
 from sojourn.window.budget import Want, share_out, total_budget
@@ -43,6 +44,7 @@ from sojourn.window.types import Count, LeftOut, Opening, OpeningInput, OpeningS
 from sojourn.window.working_set import names_only
 
 _NEWEST = "newest_request"
+_OWN_WORDS = ("pins", "recent_user")
 _FRAME_SHARE = 8
 """Label and closing take their short forms where the long ones would be over an eighth of the total."""
 _NAME_CHARACTERS, _ACTION_CHARACTERS = 120, 300
@@ -90,9 +92,15 @@ def open_window(inp: OpeningInput) -> Opening:
     pieces = {"label": label, **filled}
     if closing.text:
         pieces["closing"] = closing
-    blocks = tuple(Block(name, one.text, one.tokens, one.sources) for name, one in pieces.items())
+    blocks = tuple(Block(name, _harmless(name, one.text), one.tokens, one.sources) for name, one in pieces.items())
     tokens = {name: one.tokens for name, one in pieces.items()}
     return Opening(blocks, tokens, sum(tokens.values()), total, left_out)
+
+
+def _harmless(section: str, text: str) -> str:
+    """What quotes files, results and answers has look-alikes of reminders escaped; the person's own words are not touched
+    (M-R4)."""
+    return text if section in _OWN_WORDS else escape_reminders(text)
 
 
 _ORDER: dict[str, int] = {name: index for index, name in enumerate([*(one.name for one in ROWS), _NEWEST])}

@@ -1,13 +1,15 @@
-"""What a model streams back, in order; the last one is always a FinishEvent."""
+"""What a model streams back, in order; the last one is always a FinishEvent, with a UsageEvent before it where known."""
 
 from typing import Any
 
 import msgspec
 
-from sojourn.base import Finish, Usage
+from sojourn.base import ErrorKind, Finish, Usage
 
 
 class TextEvent(msgspec.Struct, frozen=True, tag="text"):
+    """A piece of the answer's text. Pieces that follow each other are one part."""
+
     text: str
 
 
@@ -34,8 +36,20 @@ class UsageEvent(msgspec.Struct, frozen=True, tag="usage"):
     usage: Usage
 
 
+class RetryEvent(msgspec.Struct, frozen=True, tag="retry"):
+    """The provider failed and is asked again after ``wait`` seconds: every event of this answer so far is void (A-3)."""
+
+    attempt: int
+    """1 = the first repetition."""
+    wait: float
+    error: ErrorKind
+    message: str
+
+
 class FinishEvent(msgspec.Struct, frozen=True, tag="finish"):
     finish: Finish
+    raw: str = ""
+    """The provider's own word for it, as it came."""
 
 
-Event = TextEvent | ReasoningEvent | CallEvent | UsageEvent | FinishEvent
+Event = TextEvent | ReasoningEvent | CallEvent | UsageEvent | RetryEvent | FinishEvent

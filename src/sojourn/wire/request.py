@@ -89,6 +89,8 @@ class RequestSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     max_output: int | None = None
     thinking: str | None = None
     tool_choice: str | None = None
+    cache_key: str = ""
+    """Routes the requests of one session to one cache, where the protocol has a field for it; no part of the key itself."""
 
 
 class ModelRequest(msgspec.Struct, frozen=True, omit_defaults=True):

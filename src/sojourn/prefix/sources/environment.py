@@ -1,23 +1,32 @@
-"""The machine and the day (P-4)."""
+"""The machine (P-4)."""
 
 import os
 import platform
+import sys
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path, PureWindowsPath
 
+import msgspec
+
+from sojourn.prefix.foreign import harmless
 from sojourn.prefix.section import PrefixSection, section
 
 
-def environment(cwd: Path, environ: Mapping[str, str] = os.environ) -> PrefixSection:
-    """Working folder, platform and shell."""
-    lines = [
-        "# Environment",
-        f"- Working folder: {cwd}",
-        f"- Platform: {platform.system()} {platform.release()} {platform.machine()}".rstrip(),
-        f"- Shell: {shell(environ)}",
-    ]
-    return section("environment", "environment", "system", "dynamic", "\n".join(lines))
+class Environment(msgspec.Struct, frozen=True):
+    cwd: str
+    platform: str
+    """``linux``, ``darwin``, ``win32``."""
+    os: str
+    """Name, version and machine."""
+    shell: str
+
+
+def environment(cwd: Path, environ: Mapping[str, str] = os.environ) -> Environment:
+    """What this process runs on."""
+    system, version = platform.system(), platform.release()
+    if mac := platform.mac_ver()[0]:
+        system, version = "macOS", mac
+    return Environment(str(cwd), sys.platform, f"{system} {version} {platform.machine()}".strip(), shell(environ))
 
 
 def shell(environ: Mapping[str, str]) -> str:
@@ -26,6 +35,17 @@ def shell(environ: Mapping[str, str]) -> str:
     return PureWindowsPath(path).name.removesuffix(".exe") or "unknown"
 
 
-def today(day: date) -> PrefixSection:
-    """The local date when the window opened."""
-    return section("date", "environment", "context", "dynamic", f"# Date\nToday is {day.isoformat()}.")
+def environment_section(found: Environment, repository: bool | None, model: str) -> PrefixSection:
+    """``repository``: whether the folder is in a git repository, None = unknown. ``model``: provider/name, may be empty."""
+    known = {True: "yes", False: "no", None: "unknown"}[repository]
+    lines = [
+        "# Environment",
+        f"- Working folder: {harmless(found.cwd)}",
+        f"- Git repository: {known}",
+        f"- Platform: {found.platform}",
+        f"- OS: {harmless(found.os)}",
+        f"- Shell: {harmless(found.shell)}",
+    ]
+    if model:
+        lines.append(f"- Model: {harmless(model)}")
+    return section("environment", "environment", "system", "dynamic", "\n".join(lines))

@@ -12,13 +12,16 @@ from typing import Literal
 
 import msgspec
 
-from sojourn.prefix.section import PrefixSection, section
+from sojourn.prefix.foreign import harmless, shortened
+from sojourn.prefix.section import PrefixSection, Target, section
 
 SECONDS = 3.0
 """For everything together."""
 STATUS_MOST = 2_000
 """Characters of status, the note on what is left out included."""
 COMMITS = 5
+_NAME_MOST = 200
+"""Characters of a branch, a user's name, a commit's line: whoever wrote them was not asked to be brief."""
 
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-optional-locks", "--no-pager")
 """No file monitor, no signature program; without optional locks the index is not written, so no hook has a reason."""
@@ -78,22 +81,24 @@ async def git_state(cwd: Path, seconds: float = SECONDS, environ: Mapping[str, s
     return msgspec.structs.replace(state, problem="git did not answer in time") if late else state
 
 
-def git_section(state: GitState) -> PrefixSection | None:
-    """The section, or None where there is no repository to speak of."""
+def git_section(state: GitState, *, trusted: bool = True) -> PrefixSection | None:
+    """The section, or None where there is no repository to speak of. Branches, file names and commits are whoever's who
+    wrote them: of a folder that nobody trusts they are no system text (M-R5)."""
+    target: Target = "system" if trusted else "context"
     if state.kind in ("none", "no_git"):
         return None
     if state.kind == "unknown":
         text = "# Git\nWhether this is a git repository is unknown."
-        return section("git", "git", "system", "dynamic", text)
+        return section("git", "git", target, "dynamic", text)
     lines = ["# Git", "As it was when this window opened; it does not follow later changes.", ""]
-    lines.append(f"Branch: {state.branch or 'unknown'}")
-    if state.main:
-        lines.append(f"Main branch: {state.main}")
-    if state.user:
-        lines.append(f"User: {state.user}")
-    lines += ["", "Status:", *_status_lines(state.status), "", "Recent commits:"]
-    lines += ["(unknown)"] if state.commits is None else state.commits or ["(none yet)"]
-    return section("git", "git", "system", "dynamic", "\n".join(lines))
+    for name, value in (("Branch", state.branch or "unknown"), ("Main branch", state.main), ("User", state.user)):
+        if value:
+            lines.append(f"{name}: {shortened(value, _NAME_MOST)}")
+    status = None if state.status is None else tuple(map(harmless, state.status))
+    lines += ["", "Status:", *_status_lines(status), "", "Recent commits:"]
+    commits = ["(unknown)"] if state.commits is None else state.commits or ["(none yet)"]
+    lines += [shortened(line, _NAME_MOST) for line in commits]
+    return section("git", "git", target, "dynamic", "\n".join(lines))
 
 
 def _status_lines(status: tuple[str, ...] | None) -> list[str]:

@@ -16,20 +16,24 @@ from sojourn.surfaces.cli.options import complain
 
 # name -> (module, short help). The help stands here so that `sojourn --help` loads no command.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("run", "Give the agent a task and see it through, without a screen."),
+    "tell": ("tell", "Say something to a session while it works."),
     "demo": ("demo", "A long session passes through its windows: no key, no network."),
     "replay": ("replay", "Run an old transcript through the engine: windows, cost, recall."),
     "import": ("importing", "Take transcripts of other agents into the record."),
     "export": ("export", "Write a session as JSONL, Markdown or a message list."),
     "sessions": ("sessions", "List the sessions in the record."),
-    "show": ("show", "Read a session: its messages, or one of its windows."),
+    "show": ("show", "Read a session: its messages, one of its windows, or a request."),
     "search": ("search", "Find words in all sessions, Chinese and code names included."),
     "context": ("context", "What stands in a session's window, by part, in tokens."),
+    "cost": ("cost", "What model calls took and cost: each call, or a line a session."),
     "checkpoint": ("checkpoint", "The newest checkpoint of a session."),
     "rebuild": ("rebuild", "Open a new window now."),
     "undo": ("undo", "Take back the newest window or turn (--redo: the undo itself)."),
     "delete": ("delete", "Erase a session for good."),
     "scrub": ("scrub", "Replace a text by a marker everywhere in the record."),
     "doctor": ("doctor", "Check the record and the configuration, and clean up."),
+    "models": ("models", "The models that can be used, and what is missing for others."),
     "config": ("config", "The settings in force, and where each comes from."),
     "completion": ("completion", "Print the shell completion script."),
 }

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import os
+import shlex
 import signal
 import stat
 import sys
@@ -133,13 +134,16 @@ async def opened(
 ) -> AsyncIterator["Engine"]:
     """The session's engine; ``read_only`` looks without taking the lease."""
     from sojourn.engine import Engine
+    from sojourn.engine.looking import last_traits
     from sojourn.wire import Traits
 
-    traits = Traits() if window is None else Traits(limit=amount(window, "--window"), limit_source="command line")
+    traits = await last_traits(store, session.id) or Traits(name=session.model)
+    if window is not None:
+        traits = msgspec.structs.replace(traits, limit=amount(window, "--window"), limit_source="command line")
     engine = await Engine.open(
         store=store,
         session_id=session.id,
-        traits=msgspec.structs.replace(traits, name=session.model),
+        traits=traits,
         settings=settings,
         documents=documents(),
         on_event=_tell,
@@ -269,6 +273,19 @@ def complain(message: str, next_step: str = "") -> None:
 def hint(message: str) -> None:
     """A word beside the result, on standard error."""
     sys.stderr.write(harmless(message) + "\n")
+
+
+def rules_offer(found: Sequence[Path]) -> str:
+    """Rules that a person keeps for other agents, and the command that copies them to ours (P-5)."""
+    command = f"sojourn doctor --copy-rules {shlex.quote(str(found[0]))}"
+    return say("rules_offer", paths=", ".join(map(str, found)), command=command)
+
+
+def words_said(words: Sequence[str]) -> str:
+    """The words as one text; where one of them is ``-``, what standard input holds stands below. Empty = nothing but blanks."""
+    said = " ".join(word for word in words if word != "-")
+    typed = sys.stdin.buffer.read().decode("utf-8-sig", "replace") if "-" in words else ""
+    return "\n\n".join(piece for piece in (said, typed.strip("\n")) if piece.strip())
 
 
 def confirm(question: str) -> None:

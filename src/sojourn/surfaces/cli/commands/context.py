@@ -1,9 +1,13 @@
 """``sojourn context``: what stands in the window (M-4)."""
 
+from pathlib import Path
+
 import click
 import msgspec
 
+from sojourn.surfaces.cli.keeping import keeping_json, keeping_report, reminders_by_kind, rule_lines
 from sojourn.surfaces.cli.options import (
+    data_folders,
     examples,
     json_option,
     one_session,
@@ -30,13 +34,22 @@ from sojourn.surfaces.cli.reading import context_report
 @set_option
 @run_async
 async def command(session: str, window: str | None, as_json: bool, overrides: tuple[str, ...]) -> None:
-    """What the next request would hold, by part. The parts add up to the level; nothing is changed by looking."""
+    """What the next request would hold, by part. The parts add up to the level; nothing is changed by looking.
+
+    Below: what a rebuilt window would keep, make again, summarise or leave out, which rule files were looked for and
+    loaded, and the reminders in view by kind.
+    """
     loaded = settings_for(overrides)
     async with record() as store:
         found = await one_session(store, session)
         async with opened(store, found, loaded.settings, window, read_only=True) as engine:
             context = await engine.context()
+            reminders = reminders_by_kind(engine.in_view)
+        newest = await store.newest_window(found.id)
+        prefix = await store.prefix(newest.prefix_id) if newest and newest.prefix_id else None
+    rules = rule_lines(Path(found.cwd), loaded.settings, data_folders().config, prefix) if found.cwd else ()
     if as_json:
-        print_json(msgspec.to_builtins(context))
+        print_json({**msgspec.to_builtins(context), **keeping_json(context.categories, rules, reminders)})
     else:
         click.echo(context_report(context))
+        click.echo("\n" + keeping_report(context.categories, rules, reminders))

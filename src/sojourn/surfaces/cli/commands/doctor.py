@@ -13,12 +13,16 @@ from sojourn.base import SojournError
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import table
 from sojourn.surfaces.cli.options import (
+    FilePath,
+    confirm,
     data_folders,
     database,
     examples,
     json_option,
     print_json,
+    readable,
     record,
+    rules_offer,
     run_async,
     set_option,
     settings_for,
@@ -31,18 +35,31 @@ _MODES_SHOWN = 10
 @click.command(
     "doctor",
     short_help="Check the record and the configuration, and clean up.",
-    epilog=examples("sojourn doctor", "sojourn doctor --space"),
+    epilog=examples("sojourn doctor", "sojourn doctor --space", "sojourn doctor --copy-rules ~/.codex/AGENTS.md"),
 )
 @click.option("--space", is_flag=True, help="What the record takes on disk; removes attachments that nothing refers to.")
+@click.option(
+    "--copy-rules",
+    "rules",
+    type=FilePath(),
+    metavar="PATH",
+    help="Copy rules that you keep for another agent to your own AGENTS.md, if there is none yet.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask before rules are copied.")
 @json_option
 @set_option
 @run_async
-async def command(space: bool, as_json: bool, overrides: tuple[str, ...]) -> int:
-    """Check settings, folders, file modes and the record's integrity. Exit code 1 when something is wrong."""
+async def command(space: bool, rules: Path | None, yes: bool, as_json: bool, overrides: tuple[str, ...]) -> int:
+    """Check settings, folders, file modes and the record's integrity, and say where you keep rules for other agents.
+    Exit code 1 when something is wrong."""
     import apsw
+
+    from sojourn.prefix import USER_RULES, found_elsewhere
 
     settings_for(overrides)
     where = data_folders()
+    own = where.config / USER_RULES
+    copied = None if rules is None else _copied(rules, own, yes=yes)
     found: list[str] = []
     told: dict[str, object] = {
         "python": sys.version.split()[0],
@@ -50,7 +67,9 @@ async def command(space: bool, as_json: bool, overrides: tuple[str, ...]) -> int
         "data": str(where.data),
         "config": str(where.config),
         "record": str(database()) if database().exists() else None,
+        "rules": str(own) if own.exists() else None,
     }
+    elsewhere = found_elsewhere(Path.home())
     if told["record"]:
         # First: opening the record makes its file private again.
         found += _modes(where.data)
@@ -64,19 +83,35 @@ async def command(space: bool, as_json: bool, overrides: tuple[str, ...]) -> int
         except SojournError as error:
             found.append(f"{error} {error.next_step}".strip())
     if as_json:
-        print_json({**told, "findings": found})
+        copy = {} if copied is None else {"copied": str(copied)}
+        print_json({**told, "rules_elsewhere": list(map(str, elsewhere)), **copy, "findings": found})
         return 1 if found else 0
-    head, *rows = [(key, _shown(value)) for key, value in told.items()]
+    head, *rows = [(key, _shown(key, value)) for key, value in told.items()]
     click.echo(table(head, rows))
+    if copied is not None:
+        click.echo(say("rules_copied", path=copied))
+    if elsewhere:
+        paths = ", ".join(map(str, elsewhere))
+        click.echo(say("rules_elsewhere", paths=paths) if own.exists() else rules_offer(elsewhere))
     for one in found:
         click.echo(paint(f"! {one}", fg="red"))
     click.echo(say("something_wrong") if found else paint(say("all_well"), fg="green"))
     return 1 if found else 0
 
 
-def _shown(value: object) -> str:
+def _copied(rules: Path, own: Path, *, yes: bool) -> Path:
+    """Our copy of the rules. Raises UserMistake where there are rules of ours, or nobody says yes."""
+    from sojourn.prefix import copy_rules
+
+    source = readable(rules)
+    if not yes and not own.exists():
+        confirm(say("rules_question", path=source, own=own))
+    return copy_rules(source, own.parent)
+
+
+def _shown(key: str, value: object) -> str:
     if value is None:
-        return say("record_none")
+        return say("rules_own_none") if key == "rules" else say("record_none")
     return say("bytes", count=value) if isinstance(value, int) else str(value)
 
 

@@ -1,9 +1,10 @@
-"""``sojourn show``: read a session or one of its windows."""
+"""``sojourn show``: read a session, one of its windows, or one request as it was sent."""
 
 import click
 import msgspec
 
 from sojourn.base import UserMistake
+from sojourn.record import Session, Store
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import one_line
 from sojourn.surfaces.cli.options import (
@@ -26,23 +27,53 @@ from sojourn.surfaces.cli.render import paint
 
 @click.command(
     "show",
-    short_help="Read a session: its messages, or one of its windows.",
-    epilog=examples("sojourn show last", "sojourn show ses_01m8 --after 100 --limit 20", "sojourn show ses_01m8 --number 2"),
+    short_help="Read a session: its messages, one of its windows, or a request.",
+    epilog=examples(
+        "sojourn show last",
+        "sojourn show ses_01m8 --after 100 --limit 20",
+        "sojourn show ses_01m8 --number 2",
+        "sojourn show last --request 12 --full",
+        "sojourn show last --request 12 --diff 11",
+    ),
 )
 @session_argument
 @click.option("--number", type=click.IntRange(1, MOST), help="A window: its opening exactly as the model saw it.")
 @click.option("--after", type=click.IntRange(0, MOST), default=0, help="Only messages after this one.")
 @click.option("--limit", type=click.IntRange(1, MOST), default=50, show_default=True, help="At most so many messages.")
+@click.option("--request", type=click.IntRange(1, MOST), help="A model call (see sojourn cost): its request, block by block.")
+@click.option("--diff", type=click.IntRange(1, MOST), metavar="M", help="With --request: what is different in request M.")
+@click.option("--full", is_flag=True, help="With --request: the whole text of every block.")
 @json_option
 @set_option
 @run_async
-async def command(session: str, number: int | None, after: int, limit: int, as_json: bool, overrides: tuple[str, ...]) -> None:
-    """Read a session's messages, with the boundary of each window, or with --number one window's opening."""
+async def command(
+    session: str,
+    number: int | None,
+    after: int,
+    limit: int,
+    request: int | None,
+    diff: int | None,
+    full: bool,
+    as_json: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    """Read a session's messages, with the boundary of each window, or with --number one window's opening.
+
+    With --request one request as it was sent: each block with its role, where it comes from, its tokens, its cache mark,
+    and whether the cache should have held it already because the request before began with the same blocks.
+    """
     from sojourn.engine import summarise
 
     settings_for(overrides)
+    if request is None and (diff is not None or full):
+        raise UserMistake(say("needs_request"), next_step=say("needs_request_next"))
+    if request is not None and number is not None:
+        raise UserMistake(say("window_or_request"))
     async with record() as store:
         found = await one_session(store, session)
+        if request is not None:
+            await _show_request(store, found, request, diff, full=full, as_json=as_json)
+            return
         windows = await store.windows(found.id)
         if number is not None:
             every = await store.windows(found.id, include_undone=True)
@@ -69,3 +100,28 @@ async def command(session: str, number: int | None, after: int, limit: int, as_j
         click.echo(line)
     if len(messages) == limit and messages[-1].seq < found.head:
         hint("\n" + say("goes_on", id=found.id, seq=messages[-1].seq))
+
+
+async def _show_request(store: Store, session: Session, number: int, other: int | None, *, full: bool, as_json: bool) -> None:
+    from sojourn.engine.looking import numbered_request
+    from sojourn.surfaces.cli.requests import blocks, difference, difference_report, request_report
+
+    call, request = await numbered_request(store, session.id, number)
+    if other is not None:
+        one, two = blocks(request), blocks((await numbered_request(store, session.id, other))[1])
+        if as_json:
+            first, ours, theirs = difference(one, two)
+            print_json({"first_difference": first, f"only_in_{number}": ours, f"only_in_{other}": theirs})
+        else:
+            click.echo(difference_report(number, other, one, two, full=full))
+        return
+    before = (await numbered_request(store, session.id, number - 1))[1] if number > 1 else None
+    found = blocks(request, before)
+    if as_json:
+        for block in found:
+            print_json(whole(block))
+        return
+    head = say("request_head", number=number, id=session.id, model=call.model, blocks=len(found) - 1, seq=call.upto_seq)
+    click.echo(request_report(found, head, full=full))
+    if call.verdict:
+        hint(say("request_verdict", verdict=call.verdict))

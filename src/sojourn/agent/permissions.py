@@ -1,0 +1,243 @@
+"""What a call may do: rules, modes, trust (Y-6). Nothing is asked and nothing run here; the same question, the same answer.
+
+The order, the first that says something decides: rules that deny; plan mode; what was granted in this session; rules that
+ask; an untrusted folder; rules that allow; the mode.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from sojourn.agent.places import covers, inside, lexical_path, literal, protected, real_path, secret
+from sojourn.agent.rules import SHELL, Rule, Rules, Test, exactly, like, parse_rule, rules_of, tool_like, verbatim
+from sojourn.agent.shell import Part, Script, faces, script
+from sojourn.agent.simple_commands import first_words, only_looks
+from sojourn.tools.types import Effect
+
+__all__ = ["PLAN", "Mode", "Rule", "Rules", "Verdict", "Wanted", "grant_for", "judge", "parse_rule", "rules_of"]
+
+Mode = Literal["ask", "accept-edits", "plan", "full"]
+PLAN = "plan mode: look and plan, change nothing; the person leaves plan mode when the plan is agreed"
+
+_NOTHING = ":"
+"""Of a call without a subject: the command that does nothing, a name that nothing has."""
+_ALWAYS_READS = frozenset({"history"})
+_LOOKERS = frozenset({"read", "grep", "glob"})
+"""Their subject is a path, whatever it looks like."""
+
+
+class Wanted(Protocol):
+    """What is judged: ``asking.Asked`` is one."""
+
+    @property
+    def tool(self) -> str: ...
+    @property
+    def effect(self) -> Effect: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def arguments(self) -> dict[str, Any]: ...
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    decision: Literal["allow", "ask", "deny"]
+    reason: str
+    """The rule or the mode that decided, in a few English words: for the person's question and the model's result."""
+
+
+def judge(
+    call: Wanted,
+    *,
+    mode: str,
+    rules: Rules,
+    root: Path,
+    trusted: bool,
+    granted: Sequence[Rule] = (),
+    given: bool = False,
+) -> Verdict:
+    """Whether the call runs, waits for a person's word, or is refused, and why.
+
+    ``root``: the working folder. ``granted``: what the person answered ``always`` to in this session. ``given``: the mode
+    was named on the command line; only then ``full`` holds in an untrusted folder.
+    """
+    look = _Look(call, rules, str(root.resolve()))
+    if rule := look.first(rules.deny):
+        return Verdict("deny", f"the rule {rule} denies it")
+    if mode == "plan" and call.effect != "read" and call.tool not in _ALWAYS_READS:
+        return Verdict("deny", PLAN)
+    if look.allowed(granted):
+        return Verdict("allow", "granted for this session")
+    if rule := look.first(rules.ask):
+        return Verdict("ask", f"the rule {rule} asks")
+    full = mode == "full"
+    if not trusted and call.effect != "read" and not (full and given):
+        return Verdict("ask", "this folder is not trusted")
+    guarded = not full and look.protected
+    if not guarded and look.allowed((*rules.allow, *granted), reading=trusted):
+        return Verdict("allow", "allowed by the rules")
+    if full:
+        return Verdict("allow", "mode full")
+    return look.by_mode(mode)
+
+
+def grant_for(call: Wanted, root: Path) -> Rule:
+    """What ``always`` means: the first words of a simple command whose tool has subcommands, else the exact command; a
+    file by its real path; else the exact subject, or the tool."""
+    if call.tool == SHELL:
+        return Rule(SHELL, first_words(call.subject) or verbatim(call.subject.strip()) or _NOTHING)
+    places = _places(call, str(root.resolve()))
+    if places is not None:
+        really = places[0]
+        return Rule(call.effect, literal(really) if really else _NOTHING)
+    return Rule(call.tool, verbatim(call.subject)) if call.subject.strip() else Rule(call.tool)
+
+
+# --- one call, looked at ---------------------------------------------------------------------------------------------
+
+
+class _Look:
+    """A call with what it touches, worked out once."""
+
+    def __init__(self, call: Wanted, rules: Rules, root: str) -> None:
+        self._call = call
+        self._root = root
+        self._rules = rules
+        self._places = _places(call, root)
+        runs = call.tool == SHELL and call.effect == "execute"
+        self._script: Script | None = script(call.subject) if runs else None
+
+    @property
+    def protected(self) -> bool:
+        """It changes what runs or what is allowed."""
+        if self._call.effect != "edit" or self._places is None:
+            return False
+        really, written = self._places
+        return really is None or protected(really, self._rules.own) or protected(written, self._rules.own)
+
+    def first(self, rules: Sequence[Rule]) -> Rule | None:
+        """The first rule that forbids or asks and means this call, under any of its faces."""
+        return next((rule for rule in rules if self._means(rule)), None)
+
+    def _means(self, rule: Rule) -> bool:
+        if self._script is not None:
+            return self._means_command(rule, self._script)
+        if not _names(rule, self._call, self._places is not None):
+            return False
+        if rule.pattern is None:
+            return True
+        if self._places is None:
+            return like(rule.pattern)(self._call.subject)
+        return any(covers(rule.pattern, place, self._root, wide=True) for place in self._places if place)
+
+    def _means_command(self, rule: Rule, found: Script) -> bool:
+        """Of the command itself, and of the files that it names or writes to."""
+        if tool_like(rule.tool)(SHELL):
+            return rule.pattern is None or any(map(like(rule.pattern), faces(self._call.subject)))
+        if rule.tool in ("edit", "write"):
+            named = [name for part in found.parts for name in part.writes]
+            return bool(named) if rule.pattern is None else any(self._covered(rule.pattern, name) for name in named)
+        if rule.tool != "read" or rule.pattern is None:
+            return False
+        words = [word for part in found.parts for word in (*part.words, *part.reads)]
+        named = [name for word in words for name in (word, word.partition("=")[2], word.rpartition(":")[2]) if name]
+        return any(self._covered(rule.pattern, name) for name in named)
+
+    def _covered(self, pattern: str, word: str) -> bool:
+        places = (real_path(word, self._root), lexical_path(word, self._root))
+        return any(covers(pattern, place, self._root, wide=True) for place in places if place)
+
+    def allowed(self, rules: Sequence[Rule], *, reading: bool = False) -> bool:
+        """Whether rules that allow cover the whole call. ``reading``: commands that only look count as allowed."""
+        if self._script is not None:
+            return self._command_allowed([rule for rule in rules if tool_like(rule.tool)(SHELL)], rules, reading)
+        return any(self._lets(rule) for rule in rules)
+
+    def _lets(self, rule: Rule) -> bool:
+        if not _names(rule, self._call, self._places is not None):
+            return False
+        if rule.pattern is None:
+            return True
+        if self._places is None:
+            return like(rule.pattern)(self._call.subject)
+        return self._places[0] is not None and covers(rule.pattern, self._places[0], self._root)
+
+    def _command_allowed(self, commands: Sequence[Rule], rules: Sequence[Rule], reading: bool) -> bool:
+        command, found = self._call.subject.strip(), self._script
+        if any(rule.pattern is None or rule.pattern == "*" or exactly(rule.pattern) == command for rule in commands):
+            return True
+        if found is None or not found.clear or not found.parts:
+            return False
+        likes = [like(rule.pattern) for rule in commands if rule.pattern is not None]
+        return all(self._part_allowed(part, likes, rules, reading) for part in found.parts)
+
+    def _part_allowed(self, part: Part, likes: Sequence[Test], rules: Sequence[Rule], reading: bool) -> bool:
+        known = any(like(part.text) for like in likes) or (reading and only_looks(part, self._root))
+        return (
+            known
+            and all(self._file_allowed(name, "edit", rules) for name in part.writes)
+            and all(self._file_allowed(name, "read", rules) for name in part.reads)
+        )
+
+    def _file_allowed(self, name: str, effect: Effect, rules: Sequence[Rule]) -> bool:
+        """A redirection is a file read or changed: by rule, or read where everything may be read."""
+        if any(mark in name for mark in "$`*?[~"):
+            return False
+        really = real_path(name, self._root)
+        if really is None or (effect == "edit" and protected(really, self._rules.own)):
+            return False
+        if effect == "read" and inside(really, self._root) and not secret(really):
+            return True
+        tools = ("read",) if effect == "read" else ("edit", "write")
+        return any(rule.tool in tools and (rule.pattern is None or covers(rule.pattern, really, self._root)) for rule in rules)
+
+    def by_mode(self, mode: str) -> Verdict:
+        """What the mode says where no rule does."""
+        call = self._call
+        if call.effect == "execute":
+            return Verdict("ask", f"mode {mode} asks before commands")
+        if call.effect == "edit":
+            return self._edit(mode)
+        if call.subject.startswith(("http://", "https://")):
+            return Verdict("ask", f"mode {mode} asks before it reaches the network")
+        if self._places is None:
+            return Verdict("allow", "it changes nothing")
+        really, written = self._places
+        if really is None or not inside(really, self._root):
+            return Verdict("ask", "it reads outside the working folder")
+        if secret(really) or secret(written):
+            return Verdict("ask", "it may hold keys or passwords")
+        return Verdict("allow", "it reads in the working folder")
+
+    def _edit(self, mode: str) -> Verdict:
+        if mode != "accept-edits":
+            return Verdict("ask", f"mode {mode} asks before changes")
+        if self._places is None or self._places[0] is None or not inside(self._places[0], self._root):
+            return Verdict("ask", "it changes something outside the working folder")
+        if self.protected:
+            return Verdict("ask", "it would change what runs or what is allowed")
+        return Verdict("allow", "mode accept-edits")
+
+
+def _names(rule: Rule, call: Wanted, has_place: bool) -> bool:
+    """``edit`` means every tool that changes files, ``read(pattern)`` every tool that looks at files."""
+    if tool_like(rule.tool)(call.tool):
+        return True
+    if rule.tool == "edit":
+        return call.effect == "edit"
+    return rule.tool == "read" and rule.pattern is not None and call.effect == "read" and has_place
+
+
+def _places(call: Wanted, root: str) -> tuple[str | None, str] | None:
+    """Where the call looks or writes: really (None: no telling), and as the model wrote it. None: it has no place in the
+    file system."""
+    subject, named = call.subject, call.arguments.get("path")
+    if call.effect == "execute" or call.tool == SHELL or subject.startswith(("http://", "https://")):
+        return None
+    if not subject.strip():
+        return (None, "") if call.effect == "edit" or call.tool in _LOOKERS else None
+    if call.effect == "read" and call.tool not in _LOOKERS and not os.path.isabs(subject) and named is None:
+        return None
+    return real_path(subject, root), lexical_path(named if isinstance(named, str) else subject, root)

@@ -1,0 +1,29 @@
+"""What each answer cost in US dollars, where the prices are known (M-5)."""
+
+import asyncio
+
+from sojourn.base import Usage
+from sojourn.meter import price
+from sojourn.wire import Traits
+
+
+class Pricing:
+    """Of one model. The price table is large: it is loaded beside the first answer, and only for a provider that sells."""
+
+    def __init__(self, traits: Traits) -> None:
+        self._traits = traits
+        self._loading: asyncio.Task[float | None] | None = None
+
+    def begin(self) -> None:
+        """Loads the table in a thread; called when the first request leaves."""
+        if self._traits.provider and self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(self._price, Usage()))
+
+    async def of(self, usage: Usage) -> float | None:
+        """None = unknown."""
+        if self._loading is None or await asyncio.shield(self._loading) is None:
+            return None
+        return self._price(usage)
+
+    def _price(self, usage: Usage) -> float | None:
+        return price(self._traits.name, usage, self._traits.provider)

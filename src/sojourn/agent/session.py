@@ -1,0 +1,280 @@
+"""An agent: one session with its model, its tools and the folder it works in."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from sojourn.agent.asking import Asker
+from sojourn.agent.calling import Charge, Hands
+from sojourn.agent.notes import Notes
+from sojourn.agent.permissions import parse_rule, rules_of
+from sojourn.agent.prefixing import Look, Surroundings, with_more
+from sojourn.agent.pricing import Pricing
+from sojourn.agent.telling import as_agent_event
+from sojourn.agent.turn import Turn
+from sojourn.agent.types import AgentEvent, Noticed, SessionOpened, TurnEnded
+from sojourn.base import Clock, Ids, SystemClock, UserMistake
+from sojourn.checkpoint import Writer
+from sojourn.config import Folders, Settings, folders
+from sojourn.engine import Engine, EngineEvent
+from sojourn.engine.project import project_of
+from sojourn.models.types import Choice, key_variable
+from sojourn.prefix import Surface, load_style
+from sojourn.record import Image, Message, PrefixSnapshot, Session, Store, ToolCall
+from sojourn.reminders import check_off
+from sojourn.tools import CORE, Desk, Tool
+from sojourn.wire import Model, Traits
+
+How = Literal["new", "continued", "resumed", "forked"]
+_WRITER_WAIT = 120_000
+"""Milliseconds that a headless run waits for a running writer at its end (C-17)."""
+
+
+class Agent:
+    """Our own host of the engine. ``turn`` answers a prompt; everything that happens meanwhile comes as events.
+
+    Not safe for use from several tasks at once. Ctrl-C: cancel the task that runs ``turn``; it settles what it can and
+    answers INTERRUPTED, and the session goes on with the next turn.
+    """
+
+    def __init__(
+        self, engine: Engine, model: Model, hands: Hands, notes: Notes, on_event: Callable[[AgentEvent], None]
+    ) -> None:
+        """Use ``Agent.open``."""
+        self.engine = engine
+        self.hands = hands
+        self._model = model
+        self._notes = notes
+        self._on_event = on_event
+        self._pricing = Pricing(model.traits)
+
+    @classmethod
+    async def open(  # noqa: PLR0913 (keyword-only ports, each optional)
+        cls,
+        *,
+        store: Store,
+        cwd: Path,
+        settings: Settings | None = None,
+        choice: Choice | None = None,
+        model: Model | None = None,
+        how: How = "new",
+        session_id: str | None = None,
+        mode: str | None = None,
+        trusted: bool = False,
+        asker: Asker | None = None,
+        on_event: Callable[[AgentEvent], None] | None = None,
+        tools: Sequence[Tool] = CORE,
+        rare: Sequence[Tool] = (),
+        system_prompt: str = "",
+        surface: Surface = "terminal",
+        writer: Writer | None = None,
+        documents: Path | None = None,
+        places: Folders | None = None,
+        home: Path | None = None,
+        environ: Mapping[str, str] = os.environ,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+    ) -> "Agent":
+        """Opens a session in a folder: a new one, or ``session_id`` continued, resumed or forked.
+
+        ``model`` is taken as it is; without it ``choice`` finds one (A-4, A-5). ``mode`` None = as the session had it,
+        or the settings. ``trusted``: whether a person trusts the folder; if not, every change and command is a question and
+        none of the folder's text is system text (Y-6, M-R5). ``asker`` None = nobody is there to ask. ``rare`` tools stand
+        behind ``more`` (P-8); where there are skills, ``skill`` stands beside ``tools`` (P-6). ``home``: the person's
+        folder, None = as the system says.
+        Raises UserMistake for what a person can mend: no key, an unknown model, a session that another process runs.
+        """
+        settings, clock, places = settings or Settings(), clock or SystemClock(), places or folders(environ)
+        check_off(settings.reminders.off)
+        tell = on_event or (lambda event: None)
+        root = await asyncio.to_thread(cwd.resolve)
+        if model is None:
+            model = await _connected(choice or Choice(), environ, settings, store)
+        traits = with_mid_system(model.traits, settings.mid_conversation_system.mode)
+        label = f"{traits.provider}/{traits.name}" if traits.provider else traits.name
+        style = load_style(settings.output_style, root, places.config, project=trusted) if settings.output_style else None
+        look = Look(model=label, surface=surface, style=style, system_prompt=system_prompt, trusted=trusted)
+        surroundings = Surroundings(root, settings, places.config, with_more(tools, rare), traits, look, clock, home)
+        if how == "forked":
+            session_id = await fork_of(store, session_id, settings)
+        prefix = await _prefix_for(store, session_id, label, surroundings)
+        began = Session(
+            id="",
+            project_id=await asyncio.to_thread(project_of, str(root)),
+            cwd=str(root),
+            model=label,
+            mode=mode or settings.permissions.mode,
+        )
+        listeners = _Listeners(tell)
+        engine = await Engine.open(
+            store=store,
+            session_id=session_id,
+            session=began,
+            traits=traits,
+            settings=settings,
+            prefix=prefix,
+            writer=writer,
+            documents=documents,
+            clock=clock,
+            ids=ids,
+            on_event=listeners.hear,
+            present=listeners.present,
+            refresh_prefix=surroundings.prefix,
+        )
+        try:
+            session = engine.session
+            if session.model != label:
+                await engine.set_model(traits, label=label)
+                if prefix is not None:
+                    await engine.change_prefix(prefix, "model")
+            if mode is not None and mode != session.mode:
+                await engine.set_mode(mode)
+            charge = Charge(
+                mode=engine.session.mode or settings.permissions.mode,
+                rules=rules_of(settings.permissions, (places.config, places.data)),
+                trusted=trusted,
+                given=mode is not None,
+                granted=tuple(parse_rule(text) for text in session.grants),
+            )
+            desk = Desk(
+                root,
+                timeout=settings.tools.bash_timeout,
+                history=_History(engine),
+                put_blob=store.put_blob,
+                environ=_without_keys(environ, settings),
+            )
+            remember_files(desk, engine.in_view)
+            hands = Hands(surroundings.runnable, rare, desk, charge, asker, clock)
+            notes = listeners.notes = Notes(engine, surroundings, charge, desk, settings, clock, tell)
+        except BaseException:
+            await engine.close(wait=0)
+            raise
+        tell(
+            SessionOpened(
+                session_id=engine.session_id,
+                how=how,
+                model=label,
+                limit=traits.limit,
+                mode=charge.mode,
+                cwd=str(root),
+                window=engine.window.number,
+                rules=surroundings.rules(),
+            )
+        )
+        for diagnostic in surroundings.warnings():
+            tell(Noticed("prefix_warning", {"message": diagnostic.message, "path": diagnostic.path}))
+        return cls(engine, model, hands, notes, tell)
+
+    @property
+    def session_id(self) -> str:
+        return self.engine.session_id
+
+    @property
+    def mode(self) -> str:
+        """The permission mode in force (Y-6)."""
+        return self.hands.charge.mode
+
+    async def turn(self, prompt: str, images: tuple[Image, ...] = ()) -> TurnEnded:
+        """Answers a prompt. Never raises for what a model, a provider or a tool does: ``error`` says it."""
+        if not prompt.strip() and not images:
+            raise UserMistake("the prompt is empty", next_step="Say what is to be done.")
+        turn = Turn(self.engine, self._model, self.hands, self._notes, self._pricing, self._on_event)
+        return await turn.run(prompt, images)
+
+    async def set_mode(self, mode: str) -> None:
+        """Another permission mode from the next call on; the model is told by a reminder (P-7)."""
+        self.hands.charge.mode = mode
+        await self.engine.set_mode(mode)
+
+    async def close(self, *, wait: int = _WRITER_WAIT) -> None:
+        """Stops jobs, waits at most ``wait`` milliseconds for a writer (C-17), gives session and connections back."""
+        await self.hands.close()
+        await self.engine.close(wait=wait)
+        await self._model.close()
+
+
+async def _connected(choice: Choice, environ: Mapping[str, str], settings: Settings, store: Store) -> Model:
+    from sojourn.models.choice import resolve  # here: a host that brings its model needs no catalogue
+    from sojourn.models.connect import connect
+
+    target = await asyncio.to_thread(resolve, choice, environ, settings)
+    return connect(target, store.blob)
+
+
+def _without_keys(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """The environment without the keys of ``model.servers``; those of known providers the desk takes out itself."""
+    hidden = {key_variable(server) for server in settings.model.servers}
+    return {name: value for name, value in environ.items() if name.upper() not in hidden}
+
+
+async def _prefix_for(store: Store, session_id: str | None, label: str, surroundings: Surroundings) -> PrefixSnapshot | None:
+    """The prefix to open with; None = the stored one of the window goes on, whatever the folder says today (P-7)."""
+    session = await store.session(session_id) if session_id else None
+    window = await store.newest_window(session.id) if session else None
+    if session is not None and window is not None and window.prefix_id is not None and session.model == label:
+        await surroundings.look()
+        return None
+    return await surroundings.prefix()
+
+
+class _History:
+    """The session's record, as the ``history`` tool asks for it (R-13)."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.search = engine.search
+        self.read = engine.read
+
+    async def blob(self, prefix: str) -> bytes | None:
+        return await self._engine.store.find_blob(self._engine.session_id, prefix)
+
+
+def remember_files(desk: Desk, view: Sequence[Message]) -> None:
+    """A resumed session knows which files in its view were changed since it saw them (Y-5's guard)."""
+    last: dict[str, int] = {}
+    for message in view:
+        for part in message.parts:
+            if isinstance(part, ToolCall) and part.state == "completed" and part.ended is not None:
+                last |= {touch.path: part.ended for touch in part.touches}
+    for path, ended in last.items():
+        try:
+            stat = os.stat(path)
+        except OSError:
+            continue
+        desk.seen.note_earlier(Path(path), stat, ended)
+
+
+def with_mid_system(traits: Traits, mode: str) -> Traits:
+    """Q-6: ``force`` still obeys the protocol, ``off`` is off, ``auto`` is what is known of the model."""
+    if mode == "auto":
+        return traits
+    return msgspec.structs.replace(traits, mid_system=mode == "force" and traits.protocol != "gemini")
+
+
+async def fork_of(store: Store, session_id: str | None, settings: Settings) -> str:
+    """A new session that begins with the present view of another; its id."""
+    parent = await Engine.open(store=store, session_id=session_id, settings=settings, read_only=True)
+    async with parent:
+        return (await parent.fork()).id
+
+
+class _Listeners:
+    """Who hears what the engine does: the reader of events, and the notes once they are there."""
+
+    def __init__(self, tell: Callable[[AgentEvent], None]) -> None:
+        self._tell = tell
+        self.notes: Notes | None = None
+
+    def hear(self, event: EngineEvent) -> None:
+        if self.notes is not None:
+            self.notes.heard(event)
+        translated = as_agent_event(event)
+        if translated is not None:
+            self._tell(translated)
+
+    def present(self, message: Message) -> Sequence[Message]:
+        return self.notes.arrived(message) if self.notes is not None else (message,)
