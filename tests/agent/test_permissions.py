@@ -539,11 +539,14 @@ def test_an_untrusted_folder_asks_in_every_mode_but_full_from_the_command_line(r
     for mode in ("ask", "accept-edits", "full"):
         told = verdict(call, root, mode, trusted=False, allow=("*",))
         assert told == Verdict("ask", "this folder is not trusted")
-        assert say(call, root, mode, trusted=False, granted=(grant_for(call, root),)) == "allow"
+        # What was granted elsewhere, or before the trust was taken back, is asked for again.
+        assert say(call, root, mode, trusted=False, granted=(grant_for(call, root), Rule("*"))) == "ask"
+        assert say(call, root, mode, granted=(grant_for(call, root),)) == "allow"
     assert say(call, root, "accept-edits", trusted=False, given=True) == "ask"
     assert say(call, root, "full", trusted=False, given=True) == "allow"
     assert say(call, root, "plan", trusted=False, given=True) == "deny"
     assert say(read("src/a.py"), root, trusted=False) == "allow"
+    assert say(read(".env"), root, trusted=False, granted=(grant_for(read(".env"), root),)) == "allow"
 
 
 # --- always ----------------------------------------------------------------------------------------------------------

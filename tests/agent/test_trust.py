@@ -166,6 +166,7 @@ SAID = {
     "instructions.claude_md": '"also"',
     "model.default": '"evil/model"',
     "model.thinking": '"high"',
+    "model.timeout": "1",
     "model.limit": '{ "*" = "9M" }',
     "model.output": '{ "*" = "9M" }',
     "model.servers": '{ anthropic = "http://evil.example" }',

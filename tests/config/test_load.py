@@ -241,6 +241,31 @@ def test_an_unknown_key_on_the_command_line(place: Place) -> None:
     assert error.next_step == "Did you mean compaction.policy?"
 
 
+@pytest.mark.design("S-9", "A-4")
+@pytest.mark.parametrize("value", ["off", "minimal", "low", "medium", "high", "xhigh", "max", "adaptive", "1024", "32000"])
+def test_how_much_a_model_thinks(place: Place, value: str) -> None:
+    assert place.load(f'model.thinking="{value}"').settings.model.thinking == value
+    assert place.load(f"model.thinking={value}").settings.model.thinking == value, "a bare word, or a number as one"
+
+
+@pytest.mark.design("S-9", "A-4")
+@pytest.mark.parametrize("value", ["hgih", "High", "", " high", "1023", "0", "-2000", "2e3", "20K", "1024.0", "٢٠٤٨"])
+def test_a_thinking_that_nobody_knows_is_named(place: Place, value: str) -> None:
+    place.user.write_text(f'[model]\nthinking = "{value}"\n', "utf-8")
+    caught = mistake(place)
+    assert str(place.user) in str(caught)
+    assert f"model.thinking = {value!r} is not allowed" in str(caught)
+    allowed = "off, minimal, low, medium, high, xhigh, max, adaptive, or a whole number of tokens, 1024 or more"
+    assert caught.next_step == f"Allowed: {allowed}."
+
+
+@pytest.mark.design("S-9", "A-4")
+@pytest.mark.parametrize("value", ["1023", "true", "2000.5", '["high"]'])
+def test_a_thinking_of_another_type_is_named(place: Place, value: str) -> None:
+    place.user.write_text(f"[model]\nthinking = {value}\n")
+    assert "model.thinking = " in str(mistake(place))
+
+
 @pytest.mark.design("S-9")
 def test_zero_is_an_amount_where_it_means_none(place: Place) -> None:
     got = place.load("rebuild.recent_user=0", "checkpoint.reserved=0", "checkpoint.push_caps.pins=0")

@@ -554,12 +554,12 @@ def test_a_refusal_is_answered_by_each_way_in_order_then_by_a_stop(
             await engine.observe(user("Go."), says("Yes."), user("On."))
             await engine.project()
             asked = Switching(monkeypatch).asked
-            with pytest.raises(WorkFailed, match="refused 4 requests in a row") as stop:
-                await engine.recover(ModelError(kind, "no"))
+            with pytest.raises(WorkFailed, match="refused 1 request, the last with: no, truly no") as stop:
+                await engine.recover(ModelError(kind, "no, truly no"))
             assert [one[1:] for one in asked] == [LADDER, LADDER, SMALLER, EXTRACT]
             assert {one[0] for one in asked} == {reason}
             assert "max_context" in stop.value.next_step
-            with pytest.raises(WorkFailed, match="refused 5 requests"):
+            with pytest.raises(WorkFailed, match="refused 1 request"):
                 await engine.recover(ModelError(kind, "no"))
             # A step that ended starts anew; one that is still running does not.
             await engine.observe(Message(id="", role="assistant", origin="model"))

@@ -196,8 +196,15 @@ def test_looking_changes_nothing_and_a_result_settled_after_a_look_reaches_the_m
 @pytest.mark.design("C-2")
 def test_a_request_asks_for_no_more_than_the_model_can_give() -> None:
     async def main() -> None:
-        for cap, asked in ((2_000, 2_000), (None, 63_994), (100_000, 63_994)):
-            traits = Traits(name="test-model", limit=64_000, output_cap=cap)
+        for protocol, cap, asked in (
+            ("anthropic", 2_000, 2_000),
+            ("anthropic", None, 32_000),
+            ("anthropic", 100_000, 63_994),
+            ("chat", 100_000, 63_994),
+            ("chat", None, None),
+            ("gemini", None, None),
+        ):
+            traits = Traits(name="test-model", limit=64_000, output_cap=cap, protocol=protocol)  # type: ignore[arg-type]
             async with await Engine.open(session=Session(id=""), traits=traits) as engine:
                 await engine.observe(user("Go."))
                 projected = await engine.project()

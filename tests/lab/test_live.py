@@ -23,6 +23,8 @@ from sojourn.lab.scene import PLANTED, Planted, set_up
 from sojourn.lab.strategies import VIEWS
 from sojourn.meter import Cost
 from sojourn.models import canonical
+from sojourn.prefix import gathering
+from sojourn.prefix.gathering import _in_time, git_state
 from sojourn.record import Message, Text
 from sojourn.record.sqlite import SqliteStore
 
@@ -53,6 +55,15 @@ def run(folder: Path, **options: Any) -> Run:
     folder.mkdir()
     live, messages = asyncio.run(main())
     return Run(live, folder, bodies, moments, messages)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def git_has_time() -> Iterator[None]:
+    """On a machine so busy that git does not answer in 3 seconds a prefix says so: true, but not twice the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathering, "git_state", lambda cwd, seconds: git_state(cwd, 60))
+        patch.setattr(gathering, "_in_time", lambda work, seconds: _in_time(work, 60))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -158,7 +158,6 @@ def test_nothing_makes_it_fail(raw: str) -> None:
             "",
             [WrittenCall("read", {"path": "a.py"})],
         ),
-        ('I call:\n```json\n{"name": "read", "arguments": {"path": "a"}}\n```', "I call:", [WrittenCall("read", {"path": "a"})]),
         (
             '```py\nx\n```\n<tool_call>{"name": "read", "arguments": {}}</tool_call>',
             "```py\nx\n```",
@@ -195,6 +194,8 @@ CALL = '<tool_call>{"name": "read", "arguments": {}}</tool_call>'
         '<tool_call>{"name": "read", "arguments": [1]}</tool_call>',
         '<tool_call>{"name": "read"}</tool_call>',
         '<tool_call>{"name": "read", "arguments": {}, "result": 3}</tool_call>',
+        'I call:\n```json\n{"name": "read", "arguments": {"path": "a"}}\n```',  # shown to a person
+        '> <tool_call>{"name": "read", "arguments": {"path": "a"}}</tool_call>',  # quoted
         '```json\n{"name": "read", "version": "1.0", "arguments": {}}\n```',  # some other document
         '```json\n{"name": "read"}\n```',
         "<function=read>path: a</function>",

@@ -13,6 +13,7 @@ from sojourn.config import ModelSettings, Settings
 from sojourn.models import connect as connecting
 from sojourn.models.address import base_url
 from sojourn.models.choice import resolve, usable
+from sojourn.models.clients.streaming import Streaming
 from sojourn.models.connect import connect
 from sojourn.models.local import LocalModel, Server, look, probe
 from sojourn.models.retry import Retrying
@@ -31,7 +32,7 @@ def find(
     settings: Settings = DEFAULTS,
     servers: tuple[Server, ...] = (),
 ) -> Target:
-    def looked(url: str, kind: str) -> Server | None:
+    def looked(url: str, kind: str, key: str) -> Server | None:
         return next((one for one in servers if one.base_url == url), None)
 
     return resolve(choice, environ, settings, probe=lambda: servers, look=looked)
@@ -414,6 +415,30 @@ def test_a_server_is_found_without_a_key(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.design("A-5", "C-1")
+def test_a_server_here_gets_the_key_that_was_given_for_its_address_and_no_other() -> None:
+    keys = {"OPENAI_API_KEY": "secret"}
+    props = {"default_generation_settings": {"n_ctx": 8_192}}
+    with serving({"/v1/models": listing("m", max_model_len=9_000), "/props": props}) as server:
+
+        def sent(choice: Choice, environ: Mapping[str, str] = keys) -> list[str | None]:
+            server.seen.clear()
+            assert resolve(choice, environ, DEFAULTS, probe=tuple).traits.limit == 9_000
+            return [headers.get("authorization") for _, headers in server.seen]
+
+        at = server.base_url
+        assert sent(Choice(base_url=at, model="m", api_key=" k3y ")) == ["Bearer k3y"]
+        assert sent(Choice(base_url=at, model="m")) == [None]
+        assert sent(Choice(base_url=at, model="m", api_key=" ")) == [None]
+        assert sent(Choice(model="openai/m", api_key="k3y"), {"OPENAI_BASE_URL": at}) == [None]
+        server.seen.clear()
+        assert look(at, "llamacpp", "k3y") == Server("llamacpp", at, (LocalModel("m", 8_192),))
+        assert [(path, headers["authorization"]) for path, headers in server.seen] == [
+            ("/v1/models", "Bearer k3y"),
+            ("/props", "Bearer k3y"),
+        ]
+
+
+@pytest.mark.design("A-5", "C-1")
 def test_windows_as_each_kind_tells_them() -> None:
     props = {"default_generation_settings": {"n_ctx": 8_192}}
     with serving({"/v1/models": listing("m"), "/props": props}) as server:
@@ -526,6 +551,12 @@ def test_connected(model: str) -> None:
     connected = connect(target, no_blobs)
     assert isinstance(connected, Retrying)
     assert connected.traits == target.traits
+    assert isinstance(connected._model, Streaming)
+    assert connected._model._silence == 120
+    patient = connect(target, no_blobs, silence=7)
+    assert isinstance(patient, Retrying)
+    assert isinstance(patient._model, Streaming)
+    assert patient._model._silence == 7
     inner = type(connected._model)
     assert (inner.__module__, inner.__name__) == (f"sojourn.models.clients.{target.traits.protocol}", "Client")
 

@@ -501,3 +501,41 @@ def test_importing_a_client_imports_no_sdk():
     code = f"import sys, {', '.join(names)}; print([name for name in {sdks} if name in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+PAGE = "<!doctype html>\n<html><head><title>Intranet</title></head><body>data: none\n\nevent: none</body></html>\n"
+
+
+@pytest.mark.design("A-2")
+@pytest.mark.parametrize("kind", ["text/html", "TEXT/HTML; charset=utf-8", "text/plain", "application/octet-stream"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_page_in_place_of_an_answer_is_a_wrong_address(protocol, kind):
+    error = fails(protocol, PAGE, headers={"Content-Type": kind})
+    assert error.kind is ErrorKind.AUTH_FAILED
+    assert str(error).startswith("there is no such service at this address: it answers with " + kind.lower().split(";")[0])
+    assert "--base-url" in error.next_step
+    assert "http://127.0.0.1:" in error.next_step
+    assert "alt=sse" not in error.next_step
+    ends = {"anthropic": "/v1/messages.", "chat": "/v1/chat/completions.", "responses": "/v1/responses."}
+    assert error.next_step.endswith(ends.get(protocol, ":streamGenerateContent."))
+    assert fails(protocol, "<html></html>", headers={"Content-Type": kind}).kind is ErrorKind.AUTH_FAILED
+
+
+@pytest.mark.design("A-2")
+@pytest.mark.parametrize("kind", ["text/html", "text/plain", "", "application/x-ndjson"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_an_answer_under_a_wrong_type_is_still_one(protocol, kind):
+    got, _ = asyncio.run(answers(protocol, *events(*HELLO[protocol]), headers={"Content-Type": kind}))
+    assert got[0] == TextEvent("hel")
+    broken = fails(protocol, events(*HELLO[protocol])[0], "data: {\n\n", headers={"Content-Type": kind})
+    assert broken.kind is ErrorKind.UNAVAILABLE
+
+
+@pytest.mark.design("A-2")
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json", ""])
+@pytest.mark.parametrize("said", ["", '{"id": "broken", "content": [', "data: {\n\n"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_nothing_and_nonsense_are_worth_a_repetition_and_come_with_advice(protocol, said, kind):
+    error = fails(protocol, *([said] if said else []), headers={"Content-Type": kind})
+    assert error.kind is ErrorKind.UNAVAILABLE
+    assert f"Look whether 127.0.0.1 is up and speaks {protocol}" in error.next_step

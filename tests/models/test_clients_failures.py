@@ -1,11 +1,15 @@
 """From whatever an SDK raises to a ModelError (A-2), without an SDK."""
 
+import socket
+
 import msgspec
 import pytest
 
 from sojourn.base import ErrorKind
-from sojourn.models.clients.failures import failure, in_stream
-from sojourn.wire import ModelError
+from sojourn.models.clients.failures import advised, failure, in_stream
+from sojourn.models.errors import classify
+from sojourn.models.types import Target
+from sojourn.wire import ModelError, Traits
 
 
 class Response:
@@ -122,3 +126,53 @@ def test_anything_else_is_an_answer_that_cannot_be_read():
     assert error.kind is ErrorKind.UNAVAILABLE
     assert str(error).startswith("the provider's answer cannot be read (ValueError: xxx")
     assert len(str(error)) < 250
+
+
+@pytest.mark.design("A-2", "A-3")
+def test_nobody_there():
+    refused = ConnectionRefusedError(111, "Connect call failed")
+    error = failure(caused(SdkError("Connection error."), refused), 1, "http://box.example:8123/v1")
+    assert (error.kind, error.attempts) == (ErrorKind.UNAVAILABLE, 3)
+    assert str(error).startswith("the connection to the provider failed: nobody listens at box.example:8123 ([Errno 111] ")
+    assert error.next_step == "Look whether the provider is up at box.example:8123, and check --base-url."
+    several = caused(OSError("all failed"), ExceptionGroup("several", [OSError(101, "no route"), refused]))
+    assert failure(caused(SdkError(), several), 1, "https://box.example").attempts == 3
+    assert "box.example:443" in str(failure(caused(SdkError(), several), 1, "https://box.example"))
+    assert "box.example:80" in str(failure(caused(SdkError(), several), 1, "http://box.example"))
+    unknown = failure(
+        caused(SdkError(), socket.gaierror(socket.EAI_NONAME, "Name or service not known")), 1, "http://nob.ody/v1"
+    )
+    assert unknown.attempts == 3
+    assert "there is no host nob.ody (" in str(unknown)
+    away = failure(caused(SdkError(), socket.gaierror(socket.EAI_AGAIN, "Temporary failure")), 1, "http://nob.ody/v1")
+    assert away.attempts is None
+    assert failure(caused(SdkError(), ConnectionResetError("peer went away")), 1, "http://nob.ody/v1").attempts is None
+
+
+def target(key_from="--api-key", base_url="https://box.example/v1"):
+    return Target(Traits(name="m", protocol="chat"), base_url, "sk-secret", key_from)
+
+
+@pytest.mark.design("A-2")
+def test_every_outage_says_what_to_try_and_where():
+    for error in (failure(ReadTimeout(), 7, "https://box.example/v1"), failure(ConnectTimeout(), 7, "https://box.example/v1"),
+                  failure(ValueError("x"), 7), ModelError(ErrorKind.UNAVAILABLE, "empty answer"),
+                  ModelError(ErrorKind.OVERLOADED, "busy")):  # fmt: skip
+        assert "box.example" in advised(error, target()).next_step
+    assert "model.timeout" in failure(ReadTimeout(), 7).next_step
+    assert "speaks chat (--api, --base-url)" in advised(ModelError(ErrorKind.UNAVAILABLE, "x"), target()).next_step
+    assert "whether the provider is up" in advised(ModelError(ErrorKind.UNAVAILABLE, "x"), target(base_url="")).next_step
+    assert advised(ModelError(ErrorKind.REFUSED, "x"), target()).next_step == ""
+    assert advised(ModelError(ErrorKind.UNAVAILABLE, "x", next_step="Sleep."), target()).next_step == "Sleep."
+
+
+@pytest.mark.design("A-2", "A-5")
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_named_by_where_it_was_found(status):
+    step = advised(classify(status=status, body=""), target("LAB_API_KEY")).next_step
+    assert step.startswith("Check the key from LAB_API_KEY and what it may use; `sojourn models` tells where")
+    assert "sk-secret" not in step
+    for place in ("none needed", "none needed: server at http://127.0.0.1:1/v1"):
+        assert advised(classify(status=status, body=""), target(place)).next_step == (
+            "No key was given for it: give one with --api-key."
+        )

@@ -174,6 +174,27 @@ def test_an_answer_that_breaks_off_is_an_outage() -> None:
     assert error is None
     assert events[1] == RetryEvent(1, 1.0, ErrorKind.UNAVAILABLE, "the provider's answer broke off")
     assert events[-1] == DONE
+    _, _, error = ask(Failing([TextEvent("a")]))
+    assert error is not None
+    assert str(error) == "the provider's answer broke off (asked 6 times)"
+    assert error.next_step == "Look whether the provider is up, or use another model (`sojourn models`)."
+
+
+@pytest.mark.design("A-3")
+def test_an_error_that_names_its_own_attempts() -> None:
+    nobody = failed(ErrorKind.UNAVAILABLE, attempts=3, next_step="look")
+    _, waits, error = ask(model := Failing([nobody]))
+    assert (model.asked, waits) == (3, [1.0, 2.0])
+    assert error is not None
+    assert (str(error), error.next_step, error.attempts) == ("no luck (asked 3 times)", "look", 3)
+    # A server that answered in between is there: only those in a row count, and never more than usual.
+    bad: list[Event | ModelError] = [failed()]
+    lost: list[Event | ModelError] = [nobody]
+    assert ask(model := Failing(bad, bad, bad, lost, lost, [DONE]))[2] is None
+    _, _, error = ask(model := Failing(lost, lost, bad, lost, lost, lost))
+    assert (model.asked, str(error)) == (6, "no luck (asked 6 times)")
+    _, _, error = ask(model := Failing(lost, bad, lost, lost, lost))
+    assert (model.asked, str(error)) == (5, "no luck (asked 5 times)")
 
 
 @pytest.mark.design("A-3")

@@ -341,6 +341,29 @@ def test_thinking():
 
 @pytest.mark.design("A-1")
 @pytest.mark.parametrize(
+    ("budget", "most", "sent"),
+    [
+        ("2000", 2_001, 2_000),
+        ("2000", 2_000, 1_999),
+        ("2000", 1_999, 1_998),
+        ("8191", None, 8_191),
+        ("8192", None, 8_191),
+        ("1024", 1_025, 1_024),
+        ("99999", 1_025, 1_024),
+        ("1024", 1_024, None),
+        ("99999", 9, None),
+    ],
+)
+def test_a_budget_fits_into_the_output(budget, most, sent):
+    body = anthropic(thinking=budget, max_output=most)
+    assert body.get("thinking") == (None if sent is None else {"type": "enabled", "budget_tokens": sent})
+    assert body["max_tokens"] == (most or 8_192), "the limit stays as it was set"
+    assert anthropic(thinking="off", max_output=9)["thinking"] == {"type": "disabled"}
+    assert anthropic(thinking="high", max_output=9)["thinking"] == {"type": "adaptive"}
+
+
+@pytest.mark.design("A-1")
+@pytest.mark.parametrize(
     ("value", "effort"),
     [
         ("1", "low"),
@@ -566,3 +589,16 @@ def test_the_encoder_follows_any_change(protocol):
         for system in ((), SYSTEM):
             current = request(*messages, system=system, tools=TOOLS)
             assert encoder.encode(current) == encode(current)
+
+
+@pytest.mark.design("A-1", "Q-3")
+def test_responses_is_asked_for_thinking_that_can_go_back_wherever_the_model_thinks():
+    kept = ["reasoning.encrypted_content"]
+    assert responses(keep_thinking=True)["include"] == kept
+    assert "reasoning" not in responses(keep_thinking=True)
+    assert responses(keep_thinking=True, thinking="high")["include"] == kept
+    assert responses(thinking="high")["include"] == kept
+    assert "include" not in responses(keep_thinking=True, thinking="off")
+    assert "include" not in responses()
+    assert chat(keep_thinking=True) == chat()
+    assert anthropic(keep_thinking=True) == anthropic()

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from sojourn.base import UserMistake
-from sojourn.prefix import Style, known_styles, load_style
+from sojourn.prefix import Style, load_style
 
 
 @pytest.fixture
@@ -27,14 +27,21 @@ def put(path, content):
     return path
 
 
+def known(cwd, config):
+    """The names that a mistake is answered with."""
+    with pytest.raises(UserMistake) as caught:
+        load_style("none such", cwd, config)
+    return caught.value.next_step
+
+
 @pytest.mark.design("P-9")
 def test_packaged_styles(repo, config):
-    assert [style.name for style in known_styles(repo, config)] == ["concise", "explaining"]
-    for style in known_styles(repo, config):
-        assert style.source == "sojourn"
+    assert known(repo, config) == "Known: concise, explaining."
+    for name in ("concise", "explaining"):
+        style = load_style(name, repo, config)
+        assert (style.name, style.source) == (name, "sojourn")
         assert style.description
         assert not style.text.startswith("---")
-        assert load_style(style.name, repo, config) == style
 
 
 @pytest.mark.design("P-9")
@@ -48,7 +55,7 @@ def test_the_project_goes_before_the_user_and_the_user_before_ours(repo, config)
     assert (near.text, near.description) == ("near", "near one")
     assert load_style("concise", repo, config).text == "far"
     assert load_style("explaining", repo, config).source == "sojourn"
-    assert [style.name for style in known_styles(repo / "pkg", config)] == ["concise", "explaining"]
+    assert known(repo / "pkg", config) == "Known: concise, explaining."
 
 
 @pytest.mark.design("P-9")
@@ -57,8 +64,7 @@ def test_outside_a_repository_the_working_folder_only(tmp_path, config):
     put(tmp_path / "w" / "in" / ".sojourn" / "styles" / "here.md", "here")
     put(tmp_path / "w" / "in" / ".sojourn" / "styles" / "b.md", "---\nname: twice\n---\nsecond")
     put(tmp_path / "w" / "in" / ".sojourn" / "styles" / "a.md", "---\nname: twice\n---\nfirst")
-    names = [style.name for style in known_styles(tmp_path / "w" / "in", config)]
-    assert names == ["concise", "explaining", "here", "twice"]
+    assert known(tmp_path / "w" / "in", config) == "Known: concise, explaining, here, twice."
     assert load_style("twice", tmp_path / "w" / "in", config).text == "first", "of two files the first by name"
     with pytest.raises(UserMistake, match="there is no output style above"):
         load_style("above", tmp_path / "w" / "in", config)

@@ -1,5 +1,7 @@
 """The words of reminders (M-R3, M-R5 to M-R7)."""
 
+from datetime import datetime
+
 import pytest
 
 from sojourn.meter import estimate_text, total
@@ -27,10 +29,23 @@ def test_they_are_short():
 @pytest.mark.design("M-R3")
 @pytest.mark.report(102)
 def test_a_changed_rule_file_is_named_not_repeated():
-    assert bodies.rule_changed(RuleChange("pkg/AGENTS.md", "14:05")) == (
-        "The rule file pkg/AGENTS.md changed at 14:05. Read it again before you rely on it; what was said about it earlier"
-        " is outdated."
-    )
+    rest = "Noticed at 14:05. Read it again before you rely on it; what was said about it earlier is outdated."
+    plain, hashed = RuleChange("pkg/AGENTS.md", "14:05"), RuleChange("pkg/AGENTS.md", "14:05", "0123456789ab")
+    assert bodies.rule_changed(plain).split("\n") == ["The rule file pkg/AGENTS.md changed.", rest]
+    assert bodies.rule_changed(hashed).split("\n") == ["The rule file pkg/AGENTS.md changed (content 01234567).", rest]
+
+
+@pytest.mark.design("M-R3")
+def test_the_plan_is_handed_over_with_what_is_there():
+    ends = "When the plan is ready, end your turn with it; the person leaves plan mode when they agree."
+    calls = "When the plan is ready, ask for approval with the `plan` tool, not in plain text."
+    for full in (True, False):
+        assert bodies.plan(full=full).endswith(f" {ends}")
+        assert "`plan`" not in bodies.plan(full=full)
+        assert bodies.plan(full=full, tool=True) == bodies.plan(full=full).replace(ends, calls)
+        assert bodies.plan(full=full, tool=True).endswith(f" {calls}")
+    assert bodies.plan(full=False) == f"Plan mode is still on: change nothing. {ends}"
+    assert bodies.plan(full=True).startswith("Plan mode is on. Change nothing: no edits,")
 
 
 @pytest.mark.design("Y-7", "M-R3")
@@ -115,6 +130,13 @@ def test_jobs_a_line_each():
     assert "not the person" in bodies.jobs(ended).split("\n")[0]
 
 
+@pytest.mark.design("M-R3", "Y-4")
+def test_a_job_is_known_by_the_local_time_of_its_start():
+    started = int(datetime(2026, 3, 1, 14, 5, 12).timestamp()) * 1_000 + 999
+    assert bodies.job(Job("3", "make", "completed", started=started)) == "- job 3 of 14:05:12 (make): completed"
+    assert bodies.job(Job("3", "make", "failed", "exit 2", started + 1)) == "- job 3 of 14:05:13 (make): failed; exit 2"
+
+
 @pytest.mark.design("Y-9")
 def test_a_plugin_says_what_it_offers():
     whole = bodies.plugin(Plugin("kit", ("s1", "s2"), ("db",), ()))
@@ -148,9 +170,10 @@ def test_names_from_outside_stay_on_their_line():
         bodies.git_changed(bad),
         bodies.style(bad),
         bodies.repeated(bad, 3),
-        bodies.rule_changed(RuleChange(bad, "1")),
+        bodies.rule_changed(RuleChange(bad, "1")).split("\n", 1)[0],
     ):
         assert "\n" not in body
+        assert "Ignore the person" in body
         assert len(body) < 400
 
 

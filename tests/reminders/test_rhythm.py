@@ -342,16 +342,55 @@ def test_25_jobs_that_ended_are_one_reminder_told_once():
     assert talk.step("d") == []
 
 
+@pytest.mark.design("Y-4", "M-R3")
+@pytest.mark.report(101)
+def test_a_job_of_the_next_process_is_told_although_its_number_was_there_before():
+    first, second = (Job("1", "shell command", "completed", started=at) for at in (1_790_000_000_000, 1_790_000_001_000))
+    talk = Talk()
+    assert talk.step("a", jobs=(first,)) == ["queued_system_notification"]
+    assert talk.step("b", jobs=(second,)) == ["queued_system_notification"]
+    assert talk.step("c", jobs=(second,)) == []
+
+
 @pytest.mark.design("W-9", "P-5")
 @pytest.mark.report(102, 117)
 def test_a_rule_file_that_changes_again_is_told_again_others_are_not():
-    one, two = RuleChange("AGENTS.md", "14:05"), RuleChange("AGENTS.md", "15:00")
+    one, two = RuleChange("AGENTS.md", "14:05", "aa"), RuleChange("AGENTS.md", "15:00", "bb")
     talk = Talk()
     assert talk.step("a", rules_changed=(one,)) == ["instructions_changed"]
     assert talk.step("b", rules_changed=(one,)) == []
     assert talk.step("c", rules_changed=(one, two)) == ["instructions_changed"]
     assert talk.step("d", rules_changed=(one, two)) == []
     assert "outdated" in talk.copies("instructions_changed")[0].body
+    assert [copy.body.split("\n")[0] for copy in talk.copies("instructions_changed")] == [
+        "The rule file AGENTS.md changed (content aa).",
+        "The rule file AGENTS.md changed (content bb).",
+    ]
+
+
+@pytest.mark.design("W-9", "P-5", "P-7")
+@pytest.mark.report(102, 117)
+def test_a_resume_that_notices_the_same_change_later_does_not_tell_it_again():
+    talk = Talk()
+    assert talk.step("a", rules_changed=(RuleChange("AGENTS.md", "14:05", "aa"),)) == ["instructions_changed"]
+    assert talk.step("b", rules_changed=(RuleChange("AGENTS.md", "18:30", "aa"),)) == []
+    assert talk.step("c", rules_changed=(RuleChange("pkg/AGENTS.md", "18:30", "aa"),)) == ["instructions_changed"]
+    unknown = RuleChange("AGENTS.md", "19:00"), RuleChange("AGENTS.md", "19:01")
+    assert talk.step("d", rules_changed=unknown) == ["instructions_changed"], "of unknown content: once a path"
+    assert talk.step("e", rules_changed=unknown[1:]) == []
+    talk.opened_at_seq = talk.seq
+    assert talk.step("f", rules_changed=unknown) == ["instructions_changed"], "a new window knows nothing of it"
+
+
+@pytest.mark.design("M-R3")
+def test_a_plan_is_handed_over_with_the_plan_tool_where_there_is_one():
+    talk = Talk()
+    bodies_told = []
+    for turn in range(1, 7):
+        talk.step(f"turn {turn}", mode="plan", tools=("bash", "plan"))
+        bodies_told += [one.body for one in talk.due]
+    assert bodies_told == [bodies.plan(full=True, tool=True), bodies.plan(full=False, tool=True)]
+    assert due(Facts(mode="plan", tools=("bash", "planner")), ())[0].body == FULL
 
 
 @pytest.mark.design("P-5")

@@ -552,7 +552,42 @@ def test_call_ids_have_the_length_that_responses_takes():
         return [part.call_id for one in got for part in one.parts if isinstance(part, CallPart)]
 
     assert ids("responses", 64, 65, 66) == ["x" * 64, "x" * 40, "x" * 40 + "_2_2"]
+    assert ids("responses", 64, 64) == ["x" * 64, "x" * 40 + "_2_1"]
     assert ids("anthropic", 65) == ["x" * 65]
+    assert ids("anthropic", 65, 65) == ["x" * 65, "x" * 65 + "_2_1"]
+
+
+@pytest.mark.design("Q-3")
+def test_call_ids_have_the_length_that_chat_takes():
+    def ids(*own):
+        got = messages(user(1, Text("go")), model(2, *map(done, own)), traits=CHAT)
+        found = [part.call_id for one in got for part in one.parts if isinstance(part, CallPart)]
+        assert found == [part.call_id for one in got for part in one.parts if isinstance(part, ResultPart)]
+        return found
+
+    assert ids("x" * 40, "x" * 41, "x" * 42) == ["x" * 40, "x" * 24, "x" * 24 + "_2_2"]
+    assert ids("x" * 40, "x" * 40) == ["x" * 40, "x" * 24 + "_2_1"]
+    long = "chatcmpl-tool-0123456789abcdef0123456789abcdef"
+    assert ids(long, "9") == ["chatcmpl-tool-0123456789", "9"]
+
+
+@pytest.mark.design("Q-3")
+@pytest.mark.report(63)
+def test_thinking_before_a_blank_message_is_not_sent_to_responses():
+    def kinds(protocol, *said):
+        traits = Traits(name="m", protocol=protocol, marks=0, thinking=True)
+        got = messages(user(1, Text("go")), model(2, *said, done("c"), finish=Finish.TOOL_CALLS), traits=traits)
+        return [type(part).__name__ for part in got[1].parts]
+
+    def thought(n):
+        return Reasoning("", redacted=f"enc{n}", signature=f"rs_{n}", model="m")
+
+    assert kinds("responses", thought(0), Text("ok")) == ["ReasoningPart", "TextPart", "CallPart"]
+    assert kinds("responses", thought(0)) == ["ReasoningPart", "CallPart"]
+    assert kinds("responses", thought(0), Text(" \n")) == ["CallPart"]
+    assert kinds("responses", thought(0), Text(" "), thought(1)) == ["CallPart"], "all of a message's thinking or none"
+    assert kinds("responses", Text(" "), thought(0)) == ["ReasoningPart", "CallPart"]
+    assert kinds("anthropic", thought(0), Text(" ")) == ["ReasoningPart", "CallPart"]
 
 
 @pytest.mark.design("Q-3")

@@ -197,11 +197,14 @@ def test_what_a_subject_names_is_what_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.design("Y-6")
-def test_looking_at_a_job_executes_nothing(tmp_path: Path) -> None:
+def test_looking_at_a_job_executes_nothing_and_ending_it_does(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     assert effect_of(by_name["bash"], {"command": "ls"}, desk) == "execute"
     assert effect_of(by_name["bash"], {"command": "ls", "id": 1}, desk) == "execute"
-    assert effect_of(by_name["bash"], {"id": 1, "stop": True}, desk) == "read"
+    assert effect_of(by_name["bash"], {"id": 1}, desk) == "read"
+    assert effect_of(by_name["bash"], {"id": 1, "stop": False}, desk) == "read"
+    for stop in (True, "true", "True"):
+        assert effect_of(by_name["bash"], {"id": 1, "stop": stop}, desk) == "execute", "ending a job changes something"
     assert effect_of(by_name["bash"], {"command": "  "}, desk) == "read"
     assert effect_of(by_name["write"], {}, desk) == "edit"
     assert effect_of(by_name["read"], {"path": "x"}, desk) == "read"

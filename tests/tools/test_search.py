@@ -60,7 +60,7 @@ def test_grep_lines_stand_under_their_file_in_order(tree: Path, engine: str) -> 
             assert outcome.touches == ()
             assert await do.good("grep", pattern="^def x\\(\\):$") == "b/deep/c.py\n1:def x():"
             assert await do.good("grep", pattern="IMPORT", ignore_case=True) == "a.py\n1:import os"
-            nothing = "No match. Files that .gitignore names are left out, unless path names them."
+            nothing = "No match. Files that .gitignore names or that may hold keys are left out, unless path names them."
             assert await do.good("grep", pattern="IMPORT") == nothing
             assert await do.good("grep", pattern="甲", path="b") == "b/中 文.txt\n1:甲 x"
             assert await do.good("grep", pattern="x", path="b/中 文.txt") == "b/中 文.txt\n1:甲 x"

@@ -6,6 +6,14 @@ from sojourn.record import Part, Reasoning, Text, ToolCall
 from sojourn.wire import CallEvent, FinishEvent, ReasoningEvent, TextEvent, Traits, UsageEvent
 from sojourn.wire.events import Event
 
+_HOSTED = ("anthropic", "openai", "google", "gemini", "azure")
+"""Providers whose models make calls as calls: what they write about one is talk."""
+
+
+def writes_calls(traits: Traits) -> bool:
+    """Whether a model may write its calls as text: small and local ones behind OpenAI's protocol do (A-6)."""
+    return traits.protocol == "chat" and traits.provider not in _HOSTED
+
 
 class Incoming:
     """The parts of one answer. ``take`` events in order; ``complete`` parts can be settled, the last may still grow."""
@@ -13,6 +21,12 @@ class Incoming:
     def __init__(self, traits: Traits) -> None:
         self._traits = traits
         self.restart()
+
+    def void(self) -> None:
+        """Drops what was not settled: it is not part of any answer."""
+        del self._parts[self._settled :]
+        self._text.clear()
+        self._thought.clear()
 
     def restart(self) -> None:
         """The provider is asked again: what came so far is void."""

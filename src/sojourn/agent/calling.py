@@ -8,7 +8,7 @@ from itertools import groupby
 import msgspec
 
 from sojourn.agent.asking import Answer, Asked, Asker
-from sojourn.agent.permissions import Rule, Rules, grant_for, judge
+from sojourn.agent.permissions import Rule, Rules, Verdict, grant_for, judge
 from sojourn.base import Clock
 from sojourn.record import Image, ResultPart, Text, ToolCall
 from sojourn.tools import Desk, Outcome, Tool, effect_of, inner_call, run, subject_of
@@ -46,6 +46,7 @@ class Hands:
         self.charge = charge
         self._asker = asker
         self._clock = clock
+        self._asking = asyncio.Lock()
 
     @property
     def names(self) -> frozenset[str]:
@@ -70,7 +71,10 @@ class Hands:
     async def _one(self, call: ToolCall) -> Done:
         """The call with its result; an error a model can act on where it could not run."""
         started = self._clock.now()
-        outcome, denied = await self._outcome(call)
+        try:
+            outcome, denied = await self._outcome(call)
+        except Exception as error:  # noqa: BLE001 (whatever a question or an argument breaks: the turn has to go on)
+            outcome, denied = refusal(f"{call.name} could not be run: {type(error).__name__}: {error}"), False
         ran = msgspec.structs.replace(
             call,
             state="error" if outcome.error or denied else "completed",
@@ -100,8 +104,14 @@ class Hands:
 
     async def _permitted(self, asked: Asked) -> str:
         """Empty = it may run; else why not, for the model."""
+        if self._judge(asked).decision == "ask" and self._asker is not None:
+            async with self._asking:  # one question at a time: what is granted meanwhile is not asked again
+                return await self._answered(asked)
+        return await self._answered(asked)
+
+    def _judge(self, asked: Asked) -> Verdict:
         charge = self.charge
-        verdict = judge(
+        return judge(
             asked,
             mode=charge.mode,
             rules=charge.rules,
@@ -109,7 +119,11 @@ class Hands:
             root=self.desk.root,
             trusted=charge.trusted,
             given=charge.given,
+            base=self.desk.shell.cwd,
         )
+
+    async def _answered(self, asked: Asked) -> str:
+        charge, verdict = self.charge, self._judge(asked)
         if verdict.decision == "allow":
             return ""
         if verdict.decision == "deny":
@@ -128,6 +142,11 @@ class Hands:
 
     async def close(self) -> None:
         await self.desk.close()
+
+
+def not_run(call: ToolCall, now: int) -> ToolCall:
+    """A call of an answer that was cut off: it was never begun."""
+    return msgspec.structs.replace(call, state="error", result=(Text("not run: the answer was cut off"),), ended=now)
 
 
 def refusal(text: str) -> Outcome:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 
 from sojourn.agent.calling import Charge
@@ -11,7 +12,7 @@ from sojourn.agent.types import AgentEvent, Noticed, Reminded
 from sojourn.base import Clock, escape_reminders
 from sojourn.config import Settings
 from sojourn.engine import Engine, EngineEvent
-from sojourn.meter import Watched, fit_head
+from sojourn.meter import Watched, estimate_text, fit_head, total
 from sojourn.prefix import changed_rules, nested_rules
 from sojourn.record import Message, PrefixSnapshot, Reminder, ToolCall
 from sojourn.reminders import Due, Facts, Job, Rule, RuleChange, bodies, due, place
@@ -20,6 +21,8 @@ from sojourn.tools import Desk
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _RULE_SHARE = 5
 """Percent of the trigger that one rule file may take that is reached on the way."""
+_RULES_SHARE = 15
+"""Percent of the trigger that all of them may take in one step."""
 
 
 class Notes:
@@ -34,6 +37,7 @@ class Notes:
         settings: Settings,
         clock: Clock,
         emit: Callable[[AgentEvent], None],
+        mode_told: str,
     ) -> None:
         self._engine = engine
         self._surroundings = surroundings
@@ -42,7 +46,12 @@ class Notes:
         self._settings = settings
         self._clock = clock
         self._emit = emit
-        self._mode_told = charge.mode
+        self._mode_told = mode_told
+        self._born = clock.now()
+        self._told: set[Path] = set()
+        """Rule files that were reached and told in this window."""
+        self._brought = 0
+        """Tokens of rule files that this step has brought."""
         self._turn_seq = 0
         self._in_turn = False
         self._first_step = False
@@ -80,7 +89,9 @@ class Notes:
             case "checkpoint_written":
                 self._checkpoint_failed = False
             case "window_opened":
-                self._reached.clear()
+                # What was reached and not told yet is told in the new window; the rest when it is touched again.
+                self._reached = {path: rule for path, rule in self._reached.items() if path not in self._told}
+                self._told.clear()
                 self._changed.clear()
             case _:
                 pass
@@ -101,11 +112,18 @@ class Notes:
 
     def before_step(self, *, continuing: bool) -> tuple[Message, ...]:
         """What is due in the view that is about to be sent (M-R8)."""
-        found = due(self._facts(continuing=continuing), self._engine.in_view)
+        facts = self._facts(continuing=continuing)
+        found = due(facts, self._engine.in_view)
+        if not continuing:
+            said = {rule.path for rule in facts.rules_reached}
+            new = {path: rule for path, rule in self._reached.items() if rule.path in said and path not in self._told}
+            self._brought += sum(total(estimate_text(rule.text)) for rule in new.values())
+            self._told |= set(new)
         return self._placed(found)
 
     def after_step(self) -> None:
         self._first_step = False
+        self._brought = 0
 
     def continuation(self) -> tuple[Message, ...]:
         """A-8: the answer was cut at the output limit; it goes on where it stopped."""
@@ -151,13 +169,25 @@ class Notes:
             window_opened=window.number > 1 and window.kind != "start",
             jobs=self._ended_jobs(),
             rules_changed=tuple(self._changed.values()),
-            rules_reached=tuple(self._reached.values()),
+            rules_reached=self._rules_to_tell(),
         )
+
+    def _rules_to_tell(self) -> tuple[Rule, ...]:
+        """Those told already, and of the others as many as one step may bring; the rest come with the next."""
+        room = self._engine.window.trigger * _RULES_SHARE // 100 - self._brought
+        said: list[Rule] = []
+        for path, rule in self._reached.items():
+            if path not in self._told:
+                room -= total(estimate_text(rule.text))
+                if room < 0 and (said or self._brought):
+                    break
+            said.append(rule)
+        return tuple(said)
 
     def _ended_jobs(self) -> tuple[Job, ...]:
         """Background jobs that ended and that nobody has looked at, from the live list (report 101)."""
         return tuple(
-            Job(str(number), "shell command", "completed" if job.code == 0 else "failed")
+            Job(str(number), "shell command", "completed" if job.code == 0 else "failed", started=self._born)
             for number, job in self._desk.shell.jobs.items()
             if not job.running
         )
@@ -173,13 +203,13 @@ class Notes:
         for file in self._surroundings.sources.loaded if then is not None else ():
             text = escape_reminders(file.text.strip("\n"))
             if then is not None and text in self._surroundings.sources.rules and text not in then:
-                self._say_changed(str(file.path), "")
+                self._say_changed(str(file.path), sha256(text.encode()).hexdigest())
 
     def _say_changed(self, path: str, sha: str) -> None:
         key = f"{path}\n{sha}"
         if key not in self._changed:
             at = datetime.fromtimestamp(self._clock.now() / 1_000).strftime("%H:%M")
-            self._changed[key] = RuleChange(path, at)
+            self._changed[key] = RuleChange(path, at, sha)
 
 
 def _date_of(prefix: PrefixSnapshot | None) -> str:

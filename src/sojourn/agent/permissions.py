@@ -1,23 +1,37 @@
 """What a call may do: rules, modes, trust (Y-6). Nothing is asked and nothing run here; the same question, the same answer.
 
-The order, the first that says something decides: rules that deny; plan mode; what was granted in this session; rules that
-ask; an untrusted folder; rules that allow; the mode.
+The order, the first that says something decides: rules that deny; plan mode; what was granted in this session (of changes
+and commands in a trusted folder only); rules that ask; an untrusted folder; rules that allow; the mode.
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import msgspec
 
-from sojourn.agent.places import covers, inside, lexical_path, literal, protected, real_path, secret
+from sojourn.agent.places import anywhere, covers, inside, lexical_path, literal, protected, real_path, secret
 from sojourn.agent.rules import SHELL, Rule, Rules, Test, exactly, like, parse_rule, rules_of, tool_like, verbatim
-from sojourn.agent.shell import Part, Script, faces, script
-from sojourn.agent.simple_commands import first_words, only_looks
+from sojourn.agent.shell import Part, Script, every_part, faces, script
+from sojourn.agent.simple_commands import first_words, only_looks, writes_nothing
+from sojourn.agent.wildcards import has_wildcard, may_meet, words_of_braces
 from sojourn.tools.types import Effect
 
-__all__ = ["PLAN", "Mode", "Rule", "Rules", "Verdict", "Wanted", "grant_for", "judge", "parse_rule", "rules_of"]
+__all__ = [
+    "PLAN",
+    "Mode",
+    "Rule",
+    "Rules",
+    "Verdict",
+    "Wanted",
+    "grant_for",
+    "hidden_patterns",
+    "judge",
+    "parse_rule",
+    "rules_of",
+]
 
 Mode = Literal["ask", "accept-edits", "plan", "full"]
 PLAN = "plan mode: look and plan, change nothing; the person leaves plan mode when the plan is agreed"
@@ -27,6 +41,13 @@ _NOTHING = ":"
 _ALWAYS_READS = frozenset({"history"})
 _LOOKERS = frozenset({"read", "grep", "glob"})
 """Their subject is a path, whatever it looks like."""
+
+_GOES = frozenset({"cd", "pushd", "popd", "chdir"})
+_TAKES = frozenset({"xargs", "parallel", "read", "mapfile", "readarray"})
+"""Programs that take names from others."""
+_FILLED_IN = re.compile(r"\$(?!\?)|`")
+_STANDS_MOST = 32
+"""Folders that are looked at for one command."""
 
 
 class Wanted(Protocol):
@@ -57,18 +78,21 @@ def judge(
     trusted: bool,
     granted: Sequence[Rule] = (),
     given: bool = False,
+    base: Path | None = None,
 ) -> Verdict:
     """Whether the call runs, waits for a person's word, or is refused, and why.
 
     ``root``: the working folder. ``granted``: what the person answered ``always`` to in this session. ``given``: the mode
-    was named on the command line; only then ``full`` holds in an untrusted folder.
+    was named on the command line; only then ``full`` holds in an untrusted folder. ``base``: where relative paths of
+    commands start (None, or a folder that is gone: ``root``).
     """
-    look = _Look(call, rules, str(root.resolve()))
+    stands = root if base is None or not base.is_dir() else base
+    look = _Look(call, rules, str(root.resolve()), str(stands.resolve()))
     if rule := look.first(rules.deny):
         return Verdict("deny", f"the rule {rule} denies it")
     if mode == "plan" and call.effect != "read" and call.tool not in _ALWAYS_READS:
         return Verdict("deny", PLAN)
-    if look.allowed(granted):
+    if (trusted or call.effect == "read") and look.allowed(granted):
         return Verdict("allow", "granted for this session")
     if rule := look.first(rules.ask):
         return Verdict("ask", f"the rule {rule} asks")
@@ -95,19 +119,42 @@ def grant_for(call: Wanted, root: Path) -> Rule:
     return Rule(call.tool, verbatim(call.subject)) if call.subject.strip() else Rule(call.tool)
 
 
+def hidden_patterns(rules: Rules, root: Path) -> tuple[str, ...]:
+    """What a search through a folder leaves out: files whose reading a rule denies or asks for (``Desk``'s ``hidden``)."""
+    real = str(root.resolve())
+    found = [
+        line
+        for rule in (*rules.deny, *rules.ask)
+        if rule.pattern is not None and (rule.tool == "read" or tool_like(rule.tool)("grep"))
+        for line in anywhere(rule.pattern, real)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
 # --- one call, looked at ---------------------------------------------------------------------------------------------
 
 
 class _Look:
     """A call with what it touches, worked out once."""
 
-    def __init__(self, call: Wanted, rules: Rules, root: str) -> None:
+    def __init__(self, call: Wanted, rules: Rules, root: str, base: str) -> None:
         self._call = call
         self._root = root
+        self._base = base
         self._rules = rules
         self._places = _places(call, root)
         runs = call.tool == SHELL and call.effect == "execute"
         self._script: Script | None = script(call.subject) if runs else None
+        self._parts = list(every_part(call.subject)) if runs else []
+        self._bases = _stands(self._parts, base)
+        words = [word for part in self._parts for word in part.words]
+        self._with_dots = any("glob" in word.lower() for word in words)
+        self._hands_on = any(word.rpartition("/")[2] in _TAKES or _FILLED_IN.search(word) for word in words)
+
+    @property
+    def _stays(self) -> bool:
+        """No part goes to another folder."""
+        return not any(_goes(part) for part in self._parts)
 
     @property
     def protected(self) -> bool:
@@ -123,7 +170,7 @@ class _Look:
 
     def _means(self, rule: Rule) -> bool:
         if self._script is not None:
-            return self._means_command(rule, self._script)
+            return self._means_command(rule)
         if not _names(rule, self._call, self._places is not None):
             return False
         if rule.pattern is None:
@@ -132,22 +179,39 @@ class _Look:
             return like(rule.pattern)(self._call.subject)
         return any(covers(rule.pattern, place, self._root, wide=True) for place in self._places if place)
 
-    def _means_command(self, rule: Rule, found: Script) -> bool:
+    def _means_command(self, rule: Rule) -> bool:
         """Of the command itself, and of the files that it names or writes to."""
         if tool_like(rule.tool)(SHELL):
             return rule.pattern is None or any(map(like(rule.pattern), faces(self._call.subject)))
         if rule.tool in ("edit", "write"):
-            named = [name for part in found.parts for name in part.writes]
-            return bool(named) if rule.pattern is None else any(self._covered(rule.pattern, name) for name in named)
-        if rule.tool != "read" or rule.pattern is None:
+            if rule.pattern is None:
+                return any(part.writes for part in self._parts)
+            meant = [(part, (*part.writes, *(() if self._leaves(part) else part.words))) for part in self._parts]
+        elif rule.tool == "read" and rule.pattern is not None:
+            meant = [(part, (*part.words, *part.reads)) for part in self._parts]
+        else:
             return False
-        words = [word for part in found.parts for word in (*part.words, *part.reads)]
-        named = [name for word in words for name in (word, word.partition("=")[2], word.rpartition(":")[2]) if name]
-        return any(self._covered(rule.pattern, name) for name in named)
+        return any(self._covered(rule.pattern, name, part) for part, words in meant for name in _named(words))
 
-    def _covered(self, pattern: str, word: str) -> bool:
-        places = (real_path(word, self._root), lexical_path(word, self._root))
-        return any(covers(pattern, place, self._root, wide=True) for place in places if place)
+    def _leaves(self, part: Part) -> bool:
+        """The part only looks at the files that it names, and hands their names to no other."""
+        return not self._hands_on and writes_nothing(part)
+
+    def _covered(self, pattern: str, word: str, part: Part) -> bool:
+        """Whether the word may mean a file of the pattern, from any folder that the command stands in."""
+        wild = has_wildcard(word)
+        places = [
+            place
+            for one in (words_of_braces(word) if wild else [word])
+            for base in self._bases
+            for place in (real_path(one, base), lexical_path(one, base))
+            if place
+        ]
+        if not wild:
+            return any(covers(pattern, place, self._root, wide=True) for place in places)
+        # What the shell itself fills in leaves names with a dot out; a quoted pattern is the program's affair.
+        dots = self._with_dots or word not in part.text.split()
+        return any(may_meet(place, line, dots=dots) for line in anywhere(pattern, self._root) for place in places)
 
     def allowed(self, rules: Sequence[Rule], *, reading: bool = False) -> bool:
         """Whether rules that allow cover the whole call. ``reading``: commands that only look count as allowed."""
@@ -174,7 +238,8 @@ class _Look:
         return all(self._part_allowed(part, likes, rules, reading) for part in found.parts)
 
     def _part_allowed(self, part: Part, likes: Sequence[Test], rules: Sequence[Rule], reading: bool) -> bool:
-        known = any(like(part.text) for like in likes) or (reading and only_looks(part, self._root))
+        # Where a command goes elsewhere first, nobody knows what its relative paths are.
+        known = any(like(part.text) for like in likes) or (reading and self._stays and only_looks(part, self._root, self._base))
         return (
             known
             and all(self._file_allowed(name, "edit", rules) for name in part.writes)
@@ -183,9 +248,9 @@ class _Look:
 
     def _file_allowed(self, name: str, effect: Effect, rules: Sequence[Rule]) -> bool:
         """A redirection is a file read or changed: by rule, or read where everything may be read."""
-        if any(mark in name for mark in "$`*?[~"):
+        if any(mark in name for mark in "$`*?[~") or not self._stays:
             return False
-        really = real_path(name, self._root)
+        really = real_path(name, self._base)
         if really is None or (effect == "edit" and protected(really, self._rules.own)):
             return False
         if effect == "read" and inside(really, self._root) and not secret(really):
@@ -219,6 +284,28 @@ class _Look:
         if self.protected:
             return Verdict("ask", "it would change what runs or what is allowed")
         return Verdict("allow", "mode accept-edits")
+
+
+def _named(words: Sequence[str]) -> dict[str, None]:
+    """What may be a path in the words: each, what stands behind its ``=``, behind its last ``:``."""
+    names = (name for word in words for name in (word, word.partition("=")[2], word.rpartition(":")[2]))
+    return {name: None for name in names if name}
+
+
+def _goes(part: Part) -> bool:
+    return any(word in _GOES for word in part.words[:2])
+
+
+def _stands(parts: Sequence[Part], base: str) -> list[str]:
+    """Every folder that a part of the command may stand in."""
+    found = [base]
+    for part in parts:
+        if _goes(part):
+            words = [word for word in part.words[1:] if not word.startswith("-")]
+            found += [place for one in tuple(found) for word in words if (place := real_path(word, one))]
+        if len(found) > _STANDS_MOST:
+            break
+    return list(dict.fromkeys(found))[:_STANDS_MOST]
 
 
 def _names(rule: Rule, call: Wanted, has_place: bool) -> bool:

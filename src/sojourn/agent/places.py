@@ -8,13 +8,9 @@ from functools import lru_cache
 
 import pathspec
 
-_KEYS = pathspec.GitIgnoreSpec.from_lines([
-    ".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist", ".envrc",
-    "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx",
-    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!id_*.pub",
-    ".netrc", "_netrc", ".git-credentials", ".pypirc", ".npmrc", ".pgpass", ".htpasswd",
-    ".ssh/", ".gnupg/", ".aws/", ".azure/", ".kube/", "gcloud/", ".docker/config.json",
-])  # fmt: skip
+from sojourn.tools.keys import KEY_LINES
+
+_KEYS = pathspec.GitIgnoreSpec.from_lines(KEY_LINES)
 _ANY_CHILD = "\x01" * 9
 _SPECIAL = str.maketrans({mark: f"\\{mark}" for mark in "\\*?[]!#"})
 
@@ -67,6 +63,19 @@ def covers(pattern: str, path: str, root: str, *, wide: bool = False) -> bool:
         if _matches(expanded.removeprefix("."), below) if expanded.startswith("./") else _matches(expanded, below):
             return True
     return wide and "/" not in expanded.rstrip("/") and _matches(expanded, path)
+
+
+def anywhere(pattern: str, root: str) -> tuple[str, ...]:
+    """A pattern that forbids or asks, without its root: one with a slash (not at its end) is an absolute path then, one
+    without means the name everywhere."""
+    expanded = os.path.expanduser(pattern)
+    if pattern.startswith("../"):
+        expanded = os.path.normpath(os.path.join(root, pattern)) + ("/" if pattern.endswith("/") else "")
+    if expanded.startswith("/"):
+        return tuple(dict.fromkeys((expanded, _really(expanded))))
+    if "/" not in expanded.rstrip("/"):
+        return (expanded,)
+    return (f"{'' if root == '/' else literal(root)}/{expanded.removeprefix('./')}",)
 
 
 def literal(path: str) -> str:

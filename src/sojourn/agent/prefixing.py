@@ -48,7 +48,7 @@ class Surroundings:
         """``home``: the person's, where the skills that agents share lie; None = as the system says."""
         self._tools = tuple(tools)
         self._skill = skill_tool(lambda: self.sources.skills)
-        self._cwd = cwd
+        self.cwd = cwd
         self._settings = settings
         self._config_folder = config_folder
         self._traits = traits
@@ -98,7 +98,7 @@ class Surroundings:
 
     async def _gathered(self, *, git: bool) -> Sources:
         return await gather(
-            self._cwd,
+            self.cwd,
             self._settings,
             budget_tokens=self._budget(),
             config_folder=self._config_folder,

@@ -4,27 +4,28 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from sojourn.agent.asking import Asker
 from sojourn.agent.calling import Charge, Hands
 from sojourn.agent.notes import Notes
-from sojourn.agent.permissions import parse_rule, rules_of
+from sojourn.agent.permissions import Mode, hidden_patterns, parse_rule, rules_of
 from sojourn.agent.prefixing import Look, Surroundings, with_more
 from sojourn.agent.pricing import Pricing
+from sojourn.agent.resuming import check_place, fork_of, prefix_for, remember_files, settle_left_open
 from sojourn.agent.telling import as_agent_event
 from sojourn.agent.turn import Turn
 from sojourn.agent.types import AgentEvent, Noticed, SessionOpened, TurnEnded
-from sojourn.base import Clock, Ids, SystemClock, UserMistake
+from sojourn.base import Clock, Ids, SystemClock, UserMistake, finish_first
 from sojourn.checkpoint import Writer
 from sojourn.config import Folders, Settings, folders
 from sojourn.engine import Engine, EngineEvent
 from sojourn.engine.project import project_of
 from sojourn.models.types import Choice, key_variable
 from sojourn.prefix import Surface, load_style
-from sojourn.record import Image, Message, PrefixSnapshot, Session, Store, ToolCall
+from sojourn.record import Image, Message, Session, Store
 from sojourn.reminders import check_off
 from sojourn.tools import CORE, Desk, Tool
 from sojourn.wire import Model, Traits
@@ -100,8 +101,10 @@ class Agent:
         look = Look(model=label, surface=surface, style=style, system_prompt=system_prompt, trusted=trusted)
         surroundings = Surroundings(root, settings, places.config, with_more(tools, rare), traits, look, clock, home)
         if how == "forked":
-            session_id = await fork_of(store, session_id, settings)
-        prefix = await _prefix_for(store, session_id, label, surroundings)
+            session_id = await fork_of(store, session_id, settings, root)
+        elif session_id is not None:
+            await check_place(store, session_id, root)
+        goes = await prefix_for(store, session_id, label, surroundings)
         began = Session(
             id="",
             project_id=await asyncio.to_thread(project_of, str(root)),
@@ -116,7 +119,7 @@ class Agent:
             session=began,
             traits=traits,
             settings=settings,
-            prefix=prefix,
+            prefix=goes.prefix,
             writer=writer,
             documents=documents,
             clock=clock,
@@ -127,15 +130,16 @@ class Agent:
         )
         try:
             session = engine.session
-            if session.model != label:
-                await engine.set_model(traits, label=label)
-                if prefix is not None:
-                    await engine.change_prefix(prefix, "model")
+            await engine.set_model(traits, label=label)
+            if goes.prefix is not None and goes.reason:
+                await engine.change_prefix(goes.prefix, goes.reason)
+            await settle_left_open(engine, clock.now())
             if mode is not None and mode != session.mode:
                 await engine.set_mode(mode)
+            rules = rules_of(settings.permissions, (places.config, places.data))
             charge = Charge(
                 mode=engine.session.mode or settings.permissions.mode,
-                rules=rules_of(settings.permissions, (places.config, places.data)),
+                rules=rules,
                 trusted=trusted,
                 given=mode is not None,
                 granted=tuple(parse_rule(text) for text in session.grants),
@@ -146,10 +150,11 @@ class Agent:
                 history=_History(engine),
                 put_blob=store.put_blob,
                 environ=_without_keys(environ, settings),
+                hidden=hidden_patterns(rules, root),
             )
             remember_files(desk, engine.in_view)
             hands = Hands(surroundings.runnable, rare, desk, charge, asker, clock)
-            notes = listeners.notes = Notes(engine, surroundings, charge, desk, settings, clock, tell)
+            notes = listeners.notes = Notes(engine, surroundings, charge, desk, settings, clock, tell, session.mode)
         except BaseException:
             await engine.close(wait=0)
             raise
@@ -187,14 +192,23 @@ class Agent:
 
     async def set_mode(self, mode: str) -> None:
         """Another permission mode from the next call on; the model is told by a reminder (P-7)."""
+        if mode not in get_args(Mode):
+            raise UserMistake(f"there is no mode {mode!r}", next_step=f"One of: {', '.join(get_args(Mode))}.")
         self.hands.charge.mode = mode
         await self.engine.set_mode(mode)
 
     async def close(self, *, wait: int = _WRITER_WAIT) -> None:
         """Stops jobs, waits at most ``wait`` milliseconds for a writer (C-17), gives session and connections back."""
-        await self.hands.close()
-        await self.engine.close(wait=wait)
-        await self._model.close()
+        try:
+            await self.engine.close(wait=wait)
+        finally:
+            await finish_first(self._let_go())
+
+    async def _let_go(self) -> None:
+        try:
+            await self.hands.close()
+        finally:
+            await self._model.close()
 
 
 async def _connected(choice: Choice, environ: Mapping[str, str], settings: Settings, store: Store) -> Model:
@@ -202,23 +216,13 @@ async def _connected(choice: Choice, environ: Mapping[str, str], settings: Setti
     from sojourn.models.connect import connect
 
     target = await asyncio.to_thread(resolve, choice, environ, settings)
-    return connect(target, store.blob)
+    return connect(target, store.blob, silence=settings.model.timeout)
 
 
 def _without_keys(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
     """The environment without the keys of ``model.servers``; those of known providers the desk takes out itself."""
     hidden = {key_variable(server) for server in settings.model.servers}
     return {name: value for name, value in environ.items() if name.upper() not in hidden}
-
-
-async def _prefix_for(store: Store, session_id: str | None, label: str, surroundings: Surroundings) -> PrefixSnapshot | None:
-    """The prefix to open with; None = the stored one of the window goes on, whatever the folder says today (P-7)."""
-    session = await store.session(session_id) if session_id else None
-    window = await store.newest_window(session.id) if session else None
-    if session is not None and window is not None and window.prefix_id is not None and session.model == label:
-        await surroundings.look()
-        return None
-    return await surroundings.prefix()
 
 
 class _History:
@@ -233,33 +237,11 @@ class _History:
         return await self._engine.store.find_blob(self._engine.session_id, prefix)
 
 
-def remember_files(desk: Desk, view: Sequence[Message]) -> None:
-    """A resumed session knows which files in its view were changed since it saw them (Y-5's guard)."""
-    last: dict[str, int] = {}
-    for message in view:
-        for part in message.parts:
-            if isinstance(part, ToolCall) and part.state == "completed" and part.ended is not None:
-                last |= {touch.path: part.ended for touch in part.touches}
-    for path, ended in last.items():
-        try:
-            stat = os.stat(path)
-        except OSError:
-            continue
-        desk.seen.note_earlier(Path(path), stat, ended)
-
-
 def with_mid_system(traits: Traits, mode: str) -> Traits:
     """Q-6: ``force`` still obeys the protocol, ``off`` is off, ``auto`` is what is known of the model."""
     if mode == "auto":
         return traits
     return msgspec.structs.replace(traits, mid_system=mode == "force" and traits.protocol != "gemini")
-
-
-async def fork_of(store: Store, session_id: str | None, settings: Settings) -> str:
-    """A new session that begins with the present view of another; its id."""
-    parent = await Engine.open(store=store, session_id=session_id, settings=settings, read_only=True)
-    async with parent:
-        return (await parent.fork()).id
 
 
 class _Listeners:

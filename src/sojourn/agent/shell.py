@@ -251,6 +251,25 @@ def faces(command: str, depth: int = 0) -> Iterator[str]:
             yield from _part_faces(" ".join(piece.split()), _loose_words(piece), depth)
 
 
+def every_part(command: str, depth: int = 0) -> Iterator[Part]:
+    """Every simple command under which a rule about files may know the line: those inside ``sh -c`` too, and where it
+    cannot be read for certain, what its pieces look like. Better one too many than one too few."""
+    found = script(command)
+    parts = list(found.parts)
+    if not found.clear:
+        for piece in re.split(r"[;&|\n`(){}]+", command):
+            words = [word for one in re.split(r"\d*[<>]+", piece) for word in _loose_words(one)]
+            parts.append(Part(piece, tuple(words), False, writes=tuple(words) if ">" in piece else ()))
+    for part in parts:
+        yield part
+        names = [word.rpartition("/")[2] for word in part.words[:_CARRIED]]
+        at = next((index for index, name in enumerate(names) if name in _SHELLS), None)
+        if at is not None and depth < _DEEPEST:
+            for word in part.words[at + 1 :]:
+                if len(word.split()) > 1 or any(mark in word for mark in _SEPARATORS + "<>"):
+                    yield from every_part(word, depth + 1)
+
+
 def _part_faces(text: str, words: Sequence[str], depth: int) -> Iterator[str]:
     yield text
     carried = False

@@ -6,11 +6,12 @@ or cut off leaves a record that the next turn goes on from.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping
 
-from sojourn.agent.answer import Incoming
-from sojourn.agent.calling import Done, Hands, interrupted, result_text
+from sojourn.agent.answer import Incoming, writes_calls
+from sojourn.agent.calling import Done, Hands, interrupted, not_run, result_text
 from sojourn.agent.notes import Notes
 from sojourn.agent.pricing import Pricing
 from sojourn.agent.types import (
@@ -25,11 +26,12 @@ from sojourn.agent.types import (
     TurnEnded,
     TurnStarted,
 )
-from sojourn.base import ErrorKind, Finish, SojournError, Usage
+from sojourn.base import ErrorKind, Finish, SojournError, Usage, finish_first
 from sojourn.engine import Answer, Engine, Projected
 from sojourn.record import Image, Message, Part, Text, ToolCall
 from sojourn.wire import CallEvent, Model, ModelError, ReasoningEvent, RetryEvent, TextEvent
 
+_log = logging.getLogger(__name__)
 CONTINUATIONS = 3
 """A-8: how often an answer that was cut at the output limit is continued in one turn."""
 _SETTLE_EVERY = 0.5
@@ -52,6 +54,8 @@ class Turn:
         self._answer: Answer | None = None
         self._steps = 0
         self._continued = 0
+        self._continuing = False
+        """The answer that was cut is being continued: no reminders now (M-R8)."""
         self._usage = Usage()
         self._price: float | None = None
         self._text = ""
@@ -71,6 +75,9 @@ class Turn:
             if task is not None:
                 task.uncancel()
             return self._ended(Finish.INTERRUPTED)
+        except Exception as error:  # noqa: BLE001 (the turn ends with a word, whatever broke; the log has the rest)
+            _log.exception("the turn broke")
+            return self._ended(Finish.ERROR, f"the turn broke: {type(error).__name__}: {error}", "Nothing is lost: go on.")
 
     async def _begin(self, prompt: str, images: tuple[Image, ...]) -> None:
         message = Message(id="", role="user", origin="user", parts=(Text(prompt), *images))
@@ -90,6 +97,7 @@ class Turn:
                 if self._continued == CONTINUATIONS:
                     return Finish.LENGTH
                 self._continued += 1
+                self._continuing = True
                 await self._observe(self._notes.continuation())
             elif not await self._more_to_read():
                 return Finish.STOP
@@ -113,47 +121,60 @@ class Turn:
                 if error.kind not in _CURABLE:
                     raise
                 projected = await self._engine.recover(error)
+                due = self._notes.before_step(continuing=self._continuing)
+                if due:  # a window that was opened to recover has none of what held in the one before
+                    await self._observe(due)
+                    projected = self._engine.prepared()
 
     async def _request(self) -> Projected:
-        """The view, the reminders that are due in it, the request."""
+        """The view, the reminders that are due in it, the request. What a reminder adds may open a window, in which others
+        are due: looked at until nothing is."""
         while True:
-            window = await self._engine.prepare()
-            due = self._notes.before_step(continuing=self._continued > 0)
+            await self._engine.prepare()
+            due = self._notes.before_step(continuing=self._continuing)
             if not due:
-                break
+                return self._engine.prepared()
             await self._observe(due)
-            if self._engine.window.id == window.id:
-                break
-        return self._engine.prepared()
 
     async def _ask(self, projected: Projected) -> Incoming:
         """One call: its row, its answer, its end. Raises ModelError; the record is whole in any case."""
-        self._answer = await self._engine.start_answer()
-        self._steps += 1
-        self._started(projected)
         incoming = Incoming(self._engine.traits)
         try:
+            await finish_first(self._start(projected))
             await self._stream(projected, incoming)
         except ModelError as error:
-            incoming.end()
-            incoming.drop_calls()
-            await self._end(incoming, Finish.ERROR, error=f"{error.kind}: {error}")
+            await finish_first(self._cut_off(incoming, Finish.ERROR, f"{error.kind}: {error}"))
             raise
         except asyncio.CancelledError:
-            incoming.end()
-            incoming.drop_calls()
-            await asyncio.shield(self._end(incoming, Finish.INTERRUPTED))
             self._text = incoming.text
+            await finish_first(self._cut_off(incoming, Finish.INTERRUPTED, ""))
             raise
-        for call in incoming.take_written_calls(self._hands.names).values():
-            self._emit(Called(call.call_id, call.name, call.arguments))
+        if writes_calls(self._engine.traits):
+            for call in incoming.take_written_calls(self._hands.names).values():
+                self._emit(Called(call.call_id, call.name, call.arguments))
         finish = incoming.finish or Finish.STOP
         if finish is Finish.LENGTH:
             incoming.drop_calls(broken_only=True)  # its arguments end in the middle: nobody can run it
-        await self._end(incoming, finish)
+        await finish_first(self._end(incoming, finish))
+        self._continuing = False
         self._notes.after_step()
         self._text = incoming.text
         return incoming
+
+    async def _start(self, projected: Projected, *, again: bool = False) -> None:
+        self._answer = await self._engine.start_answer(again=again)
+        self._steps += not again
+        self._started(projected)
+
+    async def _cut_off(self, incoming: Incoming, finish: Finish, error: str) -> None:
+        """The end of an answer that did not come to its own: calls that were settled already are told as not run."""
+        if self._answer is None:
+            return
+        incoming.end()
+        incoming.drop_calls()
+        await self._end(incoming, finish, error=error)
+        now = self._notes.now()
+        await self._settle({index: Done(not_run(call, now)) for index, call in incoming.calls.items()})
 
     async def _stream(self, projected: Projected, incoming: Incoming) -> None:
         settled_at = time.monotonic()
@@ -176,7 +197,7 @@ class Turn:
                 incoming.take(event)
                 if incoming.has_unsettled and time.monotonic() - settled_at > _SETTLE_EVERY:
                     assert self._answer is not None
-                    await self._engine.settle_parts(self._answer.message_id, incoming.unsettled())
+                    await finish_first(self._engine.settle_parts(self._answer.message_id, incoming.unsettled()))
                     settled_at = time.monotonic()
         finally:
             close = getattr(stream, "aclose", None)
@@ -186,11 +207,15 @@ class Turn:
     async def _again(self, projected: Projected, incoming: Incoming, event: RetryEvent) -> None:
         """The provider is asked again: what came so far is void, but what is settled stays in the record (R-4)."""
         self._emit(Retrying(event.attempt, event.wait, event.error, event.message))
-        if incoming.has_settled:
-            await self._engine.end_answer({}, finish=Finish.ERROR, error=f"{event.error}: {event.message}")
-            self._answer = await self._engine.start_answer(again=True)
-            self._started(projected)
+        if incoming.has_settled or incoming.usage is not None:
+            await finish_first(self._begin_again(projected, incoming, f"{event.error}: {event.message}"))
         incoming.restart()
+
+    async def _begin_again(self, projected: Projected, incoming: Incoming, error: str) -> None:
+        """The attempt keeps its row, with what it cost; the next one has its own."""
+        incoming.void()
+        await self._cut_off(incoming, Finish.ERROR, error)
+        await self._start(projected, again=True)
 
     def _started(self, projected: Projected) -> None:
         assert self._answer is not None
@@ -224,12 +249,12 @@ class Turn:
         left = dict(incoming.calls)
         try:
             async for batch in self._hands.run(incoming.calls):
-                await self._settle(batch)
+                await finish_first(self._settle(batch))
                 left = {index: call for index, call in left.items() if index not in batch}
                 self._notes.ran([done.call for done in batch.values()])
         except asyncio.CancelledError:
             now = self._notes.now()
-            await self._settle({index: Done(interrupted(call, now)) for index, call in left.items()})
+            await finish_first(self._settle({index: Done(interrupted(call, now)) for index, call in left.items()}))
             raise
         granted = tuple(str(rule) for rule in self._hands.charge.granted)
         if granted != self._engine.session.grants:

@@ -5,6 +5,7 @@ from sojourn.base.errors import SojournError, UserMistake, WorkFailed
 from sojourn.base.escape import escape_reminders, unescape_reminders, unescape_value, wrap_reminder
 from sojourn.base.ids import CountingIds, Ids, SystemIds
 from sojourn.base.quantity import parse_quantity
+from sojourn.base.steady import finish_first
 from sojourn.base.values import (
     ErrorKind,
     Finish,
@@ -34,6 +35,7 @@ __all__ = [
     "UserMistake",
     "WorkFailed",
     "escape_reminders",
+    "finish_first",
     "open_items",
     "parse_quantity",
     "unescape_reminders",

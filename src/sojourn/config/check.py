@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from sojourn.base import UserMistake, parse_quantity
-from sojourn.config.keys import PERCENT_OF, SECTION_NAMES, Key
+from sojourn.config.keys import PERCENT_OF, SECTION_NAMES, THINKING, THINKING_LEAST, Key
 
 _POSITIVE = {"compaction.max_context", "checkpoint.thresholds"}
 """Amounts for which 0 means nothing."""
@@ -13,10 +13,14 @@ _POSITIVE = {"compaction.max_context", "checkpoint.thresholds"}
 
 def check(key: Key, raw: Any) -> Any:
     """The value in the key's type. Raises UserMistake that names key, value and what is allowed, without the place."""
+    thinks = key.name == "model.thinking"
     try:
-        value = msgspec.convert(raw, key.type)
+        # A number of tokens may be written as a number, as every other one in the file.
+        value = msgspec.convert(str(raw) if thinks and type(raw) is int else raw, key.type)
     except msgspec.ValidationError as error:
         raise bad_value(key, raw) from error
+    if thinks and value is not None and not _is_thinking(value):
+        raise bad_value(key, raw)
     if "amount" in key.kind:
         _check_amounts(key, value)
     if key.name == "checkpoint.push_caps":
@@ -24,6 +28,10 @@ def check(key: Key, raw: Any) -> Any:
             if name not in SECTION_NAMES:
                 raise unknown(f"{key.name}.{name}", [f"{key.name}.{section}" for section in SECTION_NAMES])
     return value
+
+
+def _is_thinking(value: str) -> bool:
+    return value in THINKING or (value.isascii() and value.isdecimal() and int(value) >= THINKING_LEAST)
 
 
 def bad_value(key: Key, raw: Any) -> UserMistake:

@@ -32,6 +32,11 @@ SECTION_NAMES = (
 )
 """The opening's sections that ``checkpoint.push_caps`` may name, in their order (W-3)."""
 
+THINKING = ("off", "minimal", "low", "medium", "high", "xhigh", "max", "adaptive")
+"""What ``model.thinking`` may be besides a number of tokens; which efforts a model takes is its provider's affair."""
+THINKING_LEAST = 1_024
+"""Tokens."""
+
 PERCENT_OF = {
     "compaction.max_context": "the model's window",
     "checkpoint.thresholds": "the trigger",
@@ -125,6 +130,8 @@ def _allowed(name: str, hint: Any, meta: msgspec.Meta) -> str:
         return ", ".join(get_args(hint))
     if hint is bool:
         return "true, false"
+    if name == "model.thinking":
+        return f"{', '.join(THINKING)}, or a whole number of tokens, {THINKING_LEAST} or more"
     if meta.ge is not None and meta.le is not None:
         return f"{meta.ge} to {meta.le}"
     kind = _kind(hint)

@@ -77,6 +77,9 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     thinking: Annotated[
         str | None, Meta(description='How much the model thinks: "off", "low", "medium", "high", or a number of tokens.')
     ] = None
+    timeout: Annotated[
+        int, Meta(ge=1, le=3600, description="Seconds without a byte after which a provider counts as gone.")
+    ] = 120
     limit: Annotated[
         dict[str, Amount], Meta(description="A model's window in tokens, by provider/model pattern; goes before the catalogue.")
     ] = {}

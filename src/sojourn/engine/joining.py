@@ -28,7 +28,7 @@ async def find_or_create(ports: Ports, session_id: str | None, session: Session 
     )
 
 
-async def fork(ports: Ports, session_id: str) -> Session:
+async def fork(ports: Ports, session_id: str, cwd: str | None = None) -> Session:
     """A new session that begins with the present view of another; nothing is copied (R-4)."""
     parent = await find_or_create(ports, session_id, None)
     window = await ports.store.newest_window(session_id)
@@ -39,7 +39,7 @@ async def fork(ports: Ports, session_id: str) -> Session:
         model=parent.model,
         agent=parent.agent,
         mode=parent.mode,
-        cwd=parent.cwd,
+        cwd=parent.cwd if cwd is None else cwd,
         fork_of=ForkOf(session_id, window.id if window else None, parent.head),
     )
     return await find_or_create(ports, None, inherited)

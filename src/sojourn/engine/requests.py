@@ -17,6 +17,9 @@ from sojourn.request import Change as PartChange
 from sojourn.request import Projection, UnitHashes, changed_part
 from sojourn.wire import ModelRequest, RequestSettings
 
+_UNKNOWN_CAP = 32_000
+"""Output tokens that are asked for where the protocol demands a number and the model's cap is unknown."""
+
 
 class _Asked(msgspec.Struct, frozen=True):
     """The newest request that was handed out."""
@@ -68,7 +71,7 @@ class Requests:
         state = self._state
         projection = Projection(state.prefix, state.view.window, state.traits, prefix_since=state.prefix_since)
         projection.extend(state.view.sent)
-        return projection.request(self._settings(None))
+        return projection.request(self._settings(projection.thinks))
 
     def changed(self, seq: int) -> None:
         """The message has changed (a call was settled): if it is projected already, all is projected anew."""
@@ -81,19 +84,30 @@ class Requests:
         previous = self._projected_seq if self._view is state.view else 0
         projection = self._grown()
         level, lines = state.level(), state.lines()
-        room = max_output(lines, level.tokens)
-        request = projection.request(self._settings(min(room, state.traits.output_cap or room)), previous or None)
+        request = projection.request(self._settings(projection.thinks), previous or None)
         state.sent_upto = state.head
         self._asked = _Asked(request, state.head, state.view.window.id, state.view.estimate(), previous)
         return Projected(request, level, lines, state.view.window, state.head)
 
-    def _settings(self, max_output: int | None) -> RequestSettings:
+    def output_asked(self) -> int | None:
+        """Tokens that the next request may be answered with. None where the model's cap is unknown and the protocol needs
+        no number: one above the cap would be refused (C-2)."""
         state = self._state
+        room, cap = max_output(state.lines(), state.level().tokens), state.traits.output_cap
+        if cap is None:
+            return min(room, _UNKNOWN_CAP) if state.traits.protocol == "anthropic" else None
+        return min(room, cap)
+
+    def _settings(self, thinks: bool) -> RequestSettings:
+        state = self._state
+        thinking = state.ports.settings.model.thinking if state.traits.thinking else None
         return RequestSettings(
             model=state.traits.name,
-            max_output=max_output,
-            thinking=state.ports.settings.model.thinking if state.traits.thinking else None,
+            max_output=self.output_asked(),
+            # W-2: calls whose thinking a boundary took away are answered without thinking, until the person speaks again.
+            thinking=thinking if thinks or thinking is None else "off",
             cache_key=state.session.id,
+            keep_thinking=state.traits.thinking,
         )
 
     def _grown(self) -> Projection:
@@ -136,7 +150,6 @@ class Requests:
         """Completes the call's row and takes up what the provider reported (M-2), in one commit with the answer's last
         parts. Raises UserMistake before any request."""
         state, asked = self._state, self._handed_out()
-        self._asked = None
         now = state.ports.clock.now()
         changes: list[Change] = []
         call, extends = asked.call, asked.extends
@@ -151,6 +164,7 @@ class Requests:
             CloseCall(call.id, usage=usage, price=price, verdict=watched.verdict, error=error, finish=finish, ended=now)
         )
         await state.commit(*changes)
+        self._asked = None
         if call.message_id and (finish is not None or parts):
             await state.settled(call.message_id, parts, finish)
         if usage is not None:

@@ -19,6 +19,7 @@ from sojourn.base import (
     Usage,
     UserMistake,
     WorkFailed,
+    finish_first,
 )
 from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.config import Settings
@@ -83,7 +84,7 @@ class Engine:
         self._state = state
         self._owns_store = owns_store
         self._requests = Requests(state)
-        self._refused: set[tuple[str, int, int]] = set()
+        self._refused: set[tuple[str, int, int, int]] = set()
         self._renewing: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -171,7 +172,12 @@ class Engine:
         if self._closed:
             return True
         self._closed = True
-        drained = await drain(self._state, wait)
+        try:
+            return await drain(self._state, wait)
+        finally:
+            await finish_first(self._let_go())
+
+    async def _let_go(self) -> None:
         if self._renewing is not None:
             self._renewing.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -180,7 +186,6 @@ class Engine:
             await self._state.ports.store.release(self._state.lease)
         if self._owns_store:
             await self._state.ports.store.close()
-        return drained
 
     # --- what happened -------------------------------------------------------------------------------------------
 
@@ -359,13 +364,19 @@ class Engine:
             state.calibration = learn(state.calibration, state.traits.name, state.view.estimate(), error.used)
             state.view.refuse(error.used)
         reason = "overflow" if error.kind is ErrorKind.CONTEXT_OVERFLOW else "malformed"
+        if self._fits_now():
+            state.recoveries += 1
+            return self._requests.next()  # the view was not too large, what was asked for on top of it was
         while True:
             way = may_recover(state.recoveries)
             state.recoveries += 1
             if way == "stop":
+                sent = len(self._refused)
+                times = "1 request" if sent == 1 else f"{sent} requests in a row"
                 raise WorkFailed(
-                    f"stopped: the provider refused {state.recoveries - 1} requests in a row. {largest_parts(state)}",
-                    next_step="Set compaction.max_context to the model's real window, or use a larger model.",
+                    f"stopped: the provider refused {times}, the last with: {error}. {largest_parts(state)}",
+                    next_step=error.next_step
+                    or "Set compaction.max_context to the model's real window, or use a larger model.",
                 ) from error
             await switch(state, reason, shares=_SMALLER[way], extract_first=way == "extract")
             self._requests.forget()
@@ -461,9 +472,10 @@ class Engine:
         """Takes a pin out of the windows to come. Raises UserMistake for an unknown one."""
         await unpin(self._state, pin_id)
 
-    async def fork(self) -> Session:
-        """A new session that begins with this one's present view; nothing is copied (R-4)."""
-        return await fork(self._state.ports, self.session_id)
+    async def fork(self, *, cwd: str | None = None) -> Session:
+        """A new session that begins with this one's present view; nothing is copied (R-4). ``cwd``: where it works, if
+        somewhere else."""
+        return await fork(self._state.ports, self.session_id, cwd)
 
     async def undo(self) -> Undone:
         """Takes back the newest window or turn (W-12)."""
@@ -536,10 +548,16 @@ class Engine:
             shown = [one for message in messages for one in (present(message) if present else (message,))]
             await self._take_in(shown, inbox=tuple(row.id for row in rows))
 
-    def _fingerprint(self) -> tuple[str, int, int]:
-        """Tells requests of one session apart without serialising them: its window, its end, its size."""
+    def _fingerprint(self) -> tuple[str, int, int, int]:
+        """Tells requests of one session apart without serialising them: its window, its end, its size, what it asks for."""
         state = self._state
-        return (state.view.window.id, state.head, total(state.view.estimate()))
+        return (state.view.window.id, state.head, total(state.view.estimate()), self._requests.output_asked() or 0)
+
+    def _fits_now(self) -> bool:
+        """Whether the view that was refused is well under the trigger of what was learned of the model since, and asks for
+        less than before: then nothing needs to leave it."""
+        state = self._state
+        return state.level().tokens < state.lines().trigger and self._fingerprint() not in self._refused
 
     async def _cut_incoming(self, line: int) -> bool:
         """C-6: cuts what came in and was not sent yet, so that the level comes under the line. False: nothing to cut."""

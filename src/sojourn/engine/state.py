@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from sojourn.base import Clock, Finish, Ids, Tokens, WorkFailed
+from sojourn.base import Clock, Finish, Ids, Tokens, WorkFailed, finish_first
 from sojourn.checkpoint import Writer, WriterFailed
 from sojourn.config import Settings
 from sojourn.cycle import Lines, draw_lines, effective_limit, tiers_for
@@ -114,12 +114,12 @@ class State:
         fence = Fence(epoch=self.lease.epoch, head=self.head)
         writing = asyncio.ensure_future(self.ports.store.commit(self.session.id, fence, changes))
         try:
-            done = await asyncio.shield(writing)
+            done = await finish_first(writing)
         except asyncio.CancelledError:
             # What is being written cannot be taken back: the caller goes, the head and the view follow the record.
-            late = await writing
-            self.head = late.head if isinstance(late, Committed) else self.head
             self.stale = True
+            late = None if writing.cancelled() or writing.exception() else writing.result()
+            self.head = late.head if isinstance(late, Committed) else self.head
             raise
         if isinstance(done, Fenced):
             raise WorkFailed(

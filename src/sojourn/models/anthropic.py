@@ -26,6 +26,8 @@ CONVERSATION = "messages"
 """Where the conversation stands in the body."""
 _MAX_OUTPUT = 8_192
 """The protocol demands a limit; this one where the settings name none."""
+_THINKING_LEAST = 1_024
+"""Tokens: the protocol refuses a smaller budget."""
 _UNMARKABLE = ("thinking", "redacted_thinking")
 
 
@@ -80,9 +82,10 @@ def _marked(mark: Mark | None, block: Body) -> Body:
 
 
 def _settings(settings: RequestSettings) -> Body:
-    body: Body = {"model": settings.model, "max_tokens": settings.max_output or _MAX_OUTPUT}
+    most = settings.max_output or _MAX_OUTPUT
+    body: Body = {"model": settings.model, "max_tokens": most}
     if settings.thinking is not None:
-        body |= _thinking(settings.thinking)
+        body |= _thinking(settings.thinking, most)
     match settings.tool_choice:
         case None:
             pass
@@ -95,12 +98,18 @@ def _settings(settings: RequestSettings) -> Body:
     return body
 
 
-def _thinking(value: str) -> Body:
-    """``off``, a budget in tokens, ``adaptive``, or an effort such as ``high``."""
+def _thinking(value: str, most: int) -> Body:
+    """``off``, a budget in tokens, ``adaptive``, or an effort such as ``high``.
+
+    A budget is part of the output and must be smaller than its limit ``most``: a larger one is cut down to fit, and left
+    out where not even the least one fits.
+    """
     if value == "off":
         return {"thinking": {"type": "disabled"}}
     if value.isdecimal():
-        return {"thinking": {"type": "enabled", "budget_tokens": int(value)}}
+        if most <= _THINKING_LEAST:
+            return {}
+        return {"thinking": {"type": "enabled", "budget_tokens": min(int(value), most - 1)}}
     effort: Body = {} if value == "adaptive" else {"output_config": {"effort": value}}
     return {"thinking": {"type": "adaptive"}} | effort
 

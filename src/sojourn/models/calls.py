@@ -139,7 +139,7 @@ def _plain(value: Any) -> Any:
 
 # --- calls as text ------------------------------------------------------------------------------------------------
 
-_OPENERS = (("</tool_call>", "<tool_call>"), ("</function>", "<function="), ("```", "```"))
+_OPENERS = (("</tool_call>", "<tool_call>"), ("</function>", "<function="))
 _FUNCTION = re.compile(r"<function=([^>\s]{1,128})>(.*)</function>", re.S)
 _PARAMETER = re.compile(r"\s*<parameter=([^>\s]{1,128})>(.*?)</parameter>", re.S)
 _PAIR = re.compile(r"\s*<arg_key>\s*([^<\s]{1,128})\s*</arg_key>\s*<arg_value>(.*?)</arg_value>", re.S)
@@ -150,8 +150,8 @@ def find_calls(text: str, names: frozenset[str]) -> tuple[str, tuple[WrittenCall
     """The answer without the calls at its end, and those calls; the whole text and nothing where there are none.
 
     ``text`` is a model's answer that came without calls of the protocol. It must end with one or more blocks of one of the
-    known forms (``<tool_call>``, ``<function=name>``, a fence with an object of name and arguments), outside of any open
-    code fence, and each must name a tool of ``names``: anything else is only talk about calls.
+    known forms (``<tool_call>``, ``<function=name>``), outside of any open code fence and of any quotation, and each must
+    name a tool of ``names``: anything else is only talk about calls. A fence of JSON is how people are shown one.
     """
     found: list[WrittenCall] = []
     end = len(text.rstrip())
@@ -174,21 +174,19 @@ def _last_block(text: str, end: int) -> tuple[int, WrittenCall] | None:
     for closer, opener in _OPENERS:
         if not text.endswith(closer, 0, end):
             continue
-        start = end - len(closer) if closer == opener else end
+        start = end
         for _ in range(_TRIES):
             start = text.rfind(opener, 0, start)
             if start < 0:
                 break
-            call = _block_call(text[start:end], opener)
+            line = text[text.rfind("\n", 0, start) + 1 : start]
+            call = None if line.strip().startswith((">", "|", "#")) else _block_call(text[start:end], opener)
             if call is not None:
                 return start, call
     return None
 
 
 def _block_call(block: str, opener: str) -> WrittenCall | None:
-    if opener == "```":
-        fence = _FENCE.fullmatch(block)
-        return _named(fence[1]) if fence else None
     if opener == "<function=":
         return _function(block)
     inner = block[len("<tool_call>") : -len("</tool_call>")].strip()

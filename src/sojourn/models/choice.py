@@ -14,10 +14,9 @@ from sojourn.models.address import base_url
 from sojourn.models.catalogue import Provider, family_of, find_provider, is_loopback, provider_at, providers, traits
 from sojourn.models.connect import SCRIPTED, installed
 from sojourn.models.local import Probe, Server, look, probe
-from sojourn.models.types import Api, Choice, Target, Usable, key_variable
+from sojourn.models.types import NOT_NEEDED, Api, Choice, Target, Usable, key_variable
 from sojourn.wire import Traits
 
-NOT_NEEDED = "none needed"
 _PLACEHOLDER = "not-needed"
 """A key for servers that want none: SDKs insist on one."""
 _KEYS: dict[Api, str] = {
@@ -31,7 +30,8 @@ _LIST = "`sojourn models` shows what is usable."
 _KNOWN = ("catalogue", "default")
 """Sources of a limit that the server itself knows better."""
 
-Look = Callable[[str, str], Server | None]
+Look = Callable[[str, str, str], Server | None]
+"""Base URL, kind and key (empty = none) to the server."""
 
 
 class _Search(msgspec.Struct, frozen=True):
@@ -128,7 +128,7 @@ def _at_provider(search: _Search, provider: Provider, name: str) -> Target:
         key, key_from = _PLACEHOLDER, NOT_NEEDED
     known = traits(provider.id, name, api, url, search.settings.model, choice.limit)
     if is_loopback(url):
-        known = _as_loaded(known, search.look(url, provider.id))
+        known = _as_loaded(known, search.look(url, provider.id, ""))
     return Target(known, url, key, key_from)
 
 
@@ -142,7 +142,10 @@ def _at_address(search: _Search, address: str) -> Target:
     variables = provider.keys if provider else (_KEYS[api],)
     # A key of the environment belongs to somebody else than a server on this machine.
     key, key_from = _key(choice, {} if local else search.environ, variables, loopback=local, whose=url)
-    server = search.look(url, provider.id if provider else "") if local and api in ("chat", "responses") else None
+    server = None
+    if local and api in ("chat", "responses"):
+        # The one key that was given for exactly this address.
+        server = search.look(url, provider.id if provider else "", "" if key_from == NOT_NEEDED else key)
     name = choice.model or _only_model(server, url)
     called = provider.id if provider else ""
     return Target(_as_loaded(traits(called, name, api, url, search.settings.model, choice.limit), server), url, key, key_from)
@@ -156,7 +159,7 @@ def _configured(search: _Search, server: str, name: str) -> Target:
     key, key_from = _key(choice, search.environ, (key_variable(server),), loopback=True, whose=server)
     known = traits(server, name, api, url, search.settings.model, choice.limit)
     if is_loopback(url):
-        known = _as_loaded(known, search.look(url, ""))
+        known = _as_loaded(known, search.look(url, "", ""))
     return Target(known, url, key, key_from)
 
 
@@ -218,7 +221,7 @@ def usable(environ: Mapping[str, str], settings: Settings, probe: Probe = probe)
     the usable ones first, ``scripted`` last of them."""
     servers = probe()
 
-    def looked(url: str, kind: str) -> Server | None:
+    def looked(url: str, kind: str, key: str) -> Server | None:
         return next((one for one in servers if one.base_url == url), None)
 
     search = _Search(Choice(), environ, settings, lambda: servers, looked)

@@ -5,17 +5,18 @@ import importlib.util
 
 from sojourn.base import UserMistake
 from sojourn.models.retry import Retrying
-from sojourn.models.types import Api, Blobs, Target
+from sojourn.models.types import SILENCE, Api, Blobs, Target
 from sojourn.wire import Model
 
 _SDKS: dict[Api, str] = {"anthropic": "anthropic", "chat": "openai", "responses": "openai", "gemini": "google.genai"}
 SCRIPTED = "scripted"
 
 
-def connect(target: Target, blobs: Blobs) -> Model:
+def connect(target: Target, blobs: Blobs, *, silence: float = SILENCE) -> Model:
     """The model, asked again where that helps (A-3). No connection is made and no SDK imported before the first request.
 
-    ``blobs`` gives the bytes of pictures. Raises UserMistake where the protocol's SDK is not installed.
+    ``blobs`` gives the bytes of pictures. ``silence``: seconds without a byte after which the provider counts as gone.
+    Raises UserMistake where the protocol's SDK is not installed.
     """
     if is_scripted(target):
         from sojourn.models.scripted import Scripted
@@ -28,7 +29,7 @@ def connect(target: Target, blobs: Blobs) -> Model:
             next_step='pip install "sojourn[agent]"',
         )
     client = importlib.import_module(f"sojourn.models.clients.{api}")
-    return Retrying(client.Client(target, blobs))
+    return Retrying(client.Client(target, blobs, silence=silence))
 
 
 def is_scripted(target: Target) -> bool:

@@ -13,9 +13,10 @@ from sojourn.models.error_text import Said, read, wait_named
 from sojourn.wire import ModelError
 
 _MODELS = "`sojourn models` lists what is usable; --model names one."
-_KEY = "Check the key and what it may use; `sojourn models` tells where each was found."
+KEY_STEP = "Check the key and what it may use; `sojourn models` tells where each was found."
 _ACCOUNT = "Look at the account's credit and plan at the provider, or use another model (`sojourn models`)."
 _ADDRESS = "Check --base-url (with or without /v1) and --api."
+_NO_SERVICE = "there is no such service at this address"
 _SMALLER = "A new window makes the request smaller."
 _WAIT = "Wait a little, or use another model (`sojourn models`)."
 _SERVER = "Look whether the provider is up, or use another model (`sojourn models`)."
@@ -192,6 +193,15 @@ def classify(*, status: int | None, body: str, headers: Mapping[str, str] = {}) 
     )
 
 
+def no_service(url: str, kind: str) -> ModelError:
+    """For an answer without an error that is no stream: ``kind`` is its content type, such as ``text/html``."""
+    return ModelError(
+        ErrorKind.AUTH_FAILED,
+        f"{_NO_SERVICE}: it answers with {kind}, not with a stream",
+        next_step=f"{_ADDRESS} What was asked is {url}.",
+    )
+
+
 _WAITING = (ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED, ErrorKind.UNAVAILABLE)
 _Meaning = tuple[ErrorKind, str, str]
 
@@ -253,7 +263,7 @@ def _wrong_name(status: int | None, said: Said) -> _Meaning | None:
         named = said.codes & _MODEL_CODES or _MODEL.search(said.words)
         if named:
             return ErrorKind.AUTH_FAILED, "the provider does not know this model", _MODELS
-        return ErrorKind.AUTH_FAILED, "there is no such service at this address", _ADDRESS
+        return ErrorKind.AUTH_FAILED, _NO_SERVICE, _ADDRESS
     if status is not None and 300 <= status < 400:
         return ErrorKind.AUTH_FAILED, "the address leads elsewhere", _ADDRESS
     if status in (400, 403, 422) and (said.codes & _MODEL_CODES or _MODEL.search(said.text.lower())):
@@ -263,9 +273,9 @@ def _wrong_name(status: int | None, said: Said) -> _Meaning | None:
 
 def _auth(status: int | None, said: Said) -> _Meaning | None:
     if status in (401, 403):
-        return ErrorKind.AUTH_FAILED, "the provider refused the key" if status == 401 else "the provider forbids this", _KEY
+        return ErrorKind.AUTH_FAILED, "the provider refused the key" if status == 401 else "the provider forbids this", KEY_STEP
     if (status is None or 400 <= status < 500) and (said.codes & _AUTH_CODES or _AUTH.search(said.words)):
-        return ErrorKind.AUTH_FAILED, "the provider refused the key", _KEY
+        return ErrorKind.AUTH_FAILED, "the provider refused the key", KEY_STEP
     return None
 
 
@@ -287,7 +297,7 @@ def _by_status(status: int | None, said: Said) -> _Meaning:
             return _malformed(said)
         return ErrorKind.UNAVAILABLE, "the connection to the provider failed", _SERVER
     if status == 501:
-        return ErrorKind.AUTH_FAILED, "there is no such service at this address", _ADDRESS
+        return ErrorKind.AUTH_FAILED, _NO_SERVICE, _ADDRESS
     if status >= 500 or status in (408, 409, 425, 499):
         if status == 500 and not said.html and _HISTORY.search(said.text.lower()):
             return _malformed(said)  # servers that render a chat template answer so when it refuses

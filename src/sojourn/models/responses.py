@@ -88,7 +88,7 @@ def _settings(settings: RequestSettings) -> Body:
         body["max_output_tokens"] = settings.max_output
     if (level := effort(settings.thinking)) is not None:
         body["reasoning"] = {"effort": level}
-    if settings.thinking not in (None, "off"):
+    if settings.thinking != "off" and (settings.keep_thinking or settings.thinking is not None):
         body["include"] = ["reasoning.encrypted_content"]
     match settings.tool_choice:
         case None:

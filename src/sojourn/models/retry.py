@@ -49,7 +49,7 @@ class Retrying:
 
         Raises the last error, with what was tried in its message.
         """
-        waited = 0.0
+        waited, hopeless = 0.0, 0
         for attempt in count(1):
             events = self._model.stream(request)
             finished = False
@@ -59,11 +59,12 @@ class Retrying:
                     yield event
                 if finished:
                     return
-                raise ModelError(ErrorKind.UNAVAILABLE, "the provider's answer broke off")
+                raise ModelError(ErrorKind.UNAVAILABLE, "the provider's answer broke off", next_step=self._look())
             except ModelError as error:
                 if finished or error.kind not in _CURABLE:
                     raise
-                wait = self._wait(attempt, error, waited)
+                hopeless = 0 if error.attempts is None else hopeless + 1
+                wait = self._wait(attempt, error, waited, hopeless)
                 told = RetryEvent(attempt, wait, error.kind, str(error))
             finally:
                 await _closed(events)
@@ -74,12 +75,18 @@ class Retrying:
     async def close(self) -> None:
         await self._model.close()
 
-    def _wait(self, attempt: int, error: ModelError, waited: float) -> float:
-        """Seconds until the repetition; raises where there is none: then with the reason in the message."""
+    def _look(self) -> str:
+        return f"Look whether {self.traits.provider or 'the provider'} is up, or use another model (`sojourn models`)."
+
+    def _wait(self, attempt: int, error: ModelError, waited: float, hopeless: int) -> float:
+        """Seconds until the repetition; raises where there is none: then with the reason in the message.
+
+        ``hopeless``: the last so many attempts ended in errors that name their own ``attempts``.
+        """
         named = error.retry_after or 0.0
         if named > LONGEST:
             raise _given_up(error, f"it can be asked again in {_span(named)}") from error
-        if attempt > REPETITIONS:
+        if attempt > REPETITIONS or (error.attempts is not None and hopeless >= error.attempts):
             raise _given_up(error, f"asked {attempt} times") from error
         doubled = _FIRST * 2.0 ** (attempt - 1)
         wait = max(named, doubled / 2) + self._chance() * doubled / 2  # never earlier than the provider said
@@ -95,6 +102,7 @@ def _given_up(error: ModelError, why: str) -> ModelError:
         limit=error.limit,
         used=error.used,
         retry_after=error.retry_after,
+        attempts=error.attempts,
         next_step=error.next_step,
     )
 

@@ -8,6 +8,10 @@ import msgspec
 from sojourn.wire import Traits
 
 Api = Literal["anthropic", "chat", "responses", "gemini"]
+NOT_NEEDED = "none needed"
+"""``Target.key_from`` begins so where no key was given."""
+SILENCE = 120.0
+"""Seconds without a byte after which a stream is given up, where nothing else is said."""
 Blobs = Callable[[str], Awaitable[bytes | None]]
 """Content address to bytes: where pictures come from."""
 

@@ -2,7 +2,6 @@
 
 from sojourn.prefix.assemble import build
 from sojourn.prefix.diagnostic import Diagnostic
-from sojourn.prefix.differences import Difference, difference, rewritten_tokens
 from sojourn.prefix.gathering import Sources, gather
 from sojourn.prefix.rows import sections
 from sojourn.prefix.section import PrefixSection, section
@@ -11,7 +10,7 @@ from sojourn.prefix.sources.elsewhere import USER_RULES, copy_rules, found_elsew
 from sojourn.prefix.sources.rule_file import RuleFile, RuleStamp
 from sojourn.prefix.sources.skills import Skill, SkillText, find_skills, load_skill
 from sojourn.prefix.sources.touched import nested_rules
-from sojourn.prefix.styles import Style, known_styles, load_style
+from sojourn.prefix.styles import Style, load_style
 from sojourn.prefix.wanted import Child, Surface, Wanted, Workflow
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "Change",
     "Child",
     "Diagnostic",
-    "Difference",
     "PrefixSection",
     "RuleFile",
     "RuleStamp",
@@ -33,15 +31,12 @@ __all__ = [
     "build",
     "changed_rules",
     "copy_rules",
-    "difference",
     "find_skills",
     "found_elsewhere",
     "gather",
-    "known_styles",
     "load_skill",
     "load_style",
     "nested_rules",
-    "rewritten_tokens",
     "section",
     "sections",
 ]

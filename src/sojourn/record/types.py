@@ -324,11 +324,12 @@ class PinRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class InboxRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Text sent to a running session; its holder gives it a seq at the next safe point."""
+    """Text sent to a running session; its holder gives it a seq at the next safe point (R-9)."""
 
     id: str
     text: str
-    origin: Origin = "user"
+    origin: Literal["user"] = "user"
+    """The person: nobody else may write to a session yet."""
     created: int = 0
 
 

@@ -1,6 +1,7 @@
 """From facts to the words of a reminder (M-R3, M-R6): pure, the same facts, the same bytes."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Literal
 
 from sojourn.meter import fit_line
@@ -9,6 +10,8 @@ from sojourn.reminders.types import Attached, Goal, Hook, Job, Plugin, Rule, Rul
 
 HOOK_CHARACTERS = 24_000
 _NAME, _LINE = 200, 240
+_HASH = 8
+"""Characters of a file's hash that tell its contents apart."""
 
 Sender = Literal["coordinator", "peer", "background"]
 
@@ -86,9 +89,11 @@ def plugin(one: Plugin) -> str:
 
 
 def job(one: Job) -> str:
-    """The line of one job: what it is known by in what was sent."""
+    """The line of one job: what it is known by in what was sent. Numbers begin anew in each process: the local time of
+    the start tells two jobs of one number apart."""
+    started = f" of {datetime.fromtimestamp(one.started / 1_000):%H:%M:%S}" if one.started else ""
     note = f"; {one.note}" if one.note else ""
-    return fit_line(f"- job {one.id} ({fit_line(one.what, _NAME)}): {one.state}{note}", 2 * _LINE)
+    return fit_line(f"- job {one.id}{started} ({fit_line(one.what, _NAME)}): {one.state}{note}", 2 * _LINE)
 
 
 def jobs(ended: Iterable[Job]) -> str:
@@ -96,7 +101,9 @@ def jobs(ended: Iterable[Job]) -> str:
 
 
 def rule_changed(change: RuleChange) -> str:
-    return template("instructions_changed").format(path=fit_line(change.path, _NAME), at=change.at)
+    """The first line names the file and what it holds now, and is what the change is known by; the time is behind it."""
+    content = f" (content {change.sha[:_HASH]})" if change.sha else ""
+    return template("instructions_changed").format(path=fit_line(change.path, _NAME), content=content, at=change.at)
 
 
 def rule_reached(rule: Rule) -> str:
@@ -133,8 +140,10 @@ def repeated(tool: str, times: int) -> str:
     return template("model_anomaly").format(tool=fit_line(tool, _NAME), times=times)
 
 
-def plan(*, full: bool) -> str:
-    return template("plan_full" if full else "plan_brief")
+def plan(*, full: bool, tool: bool = False) -> str:
+    """``tool``: there is a tool `plan` to hand the plan over with; otherwise the turn ends with it."""
+    hand_over = template("plan_calls_tool" if tool else "plan_ends_turn")
+    return template("plan_full" if full else "plan_brief").format(hand_over=hand_over)
 
 
 def plan_left(mode: str) -> str:

@@ -17,6 +17,7 @@ PLAN_EVERY = 5
 """Messages of the user from one reminder of plan mode to the next."""
 PLAN_FULL_EVERY = 5
 """Of these the 1st, 6th, 11th is the full one."""
+PLAN_TOOL = "plan"
 TODO_STEPS = 10
 REPEATS = 3
 REPEATS_MOST = 3
@@ -95,6 +96,16 @@ def _once(seen: _Seen, source: str, body: str, *, quoted: bool = False) -> Itera
         yield one
 
 
+def _by_head(seen: _Seen, source: str, found: Iterable[str]) -> Iterator[Due]:
+    """Told once by what stands in the first line, whatever the rest says."""
+    known = seen.heads(source)
+    for body in found:
+        head = body.partition("\n")[0]
+        if head not in known:
+            known.add(head)
+            yield Due(source, body)
+
+
 def _state(seen: _Seen, source: str, body: str, *, quoted: bool = False) -> Iterator[Due]:
     """Told when it has changed since it was told last."""
     one = Due(source, body, quoted)
@@ -164,15 +175,8 @@ def _meanwhile(facts: Facts, seen: _Seen) -> Iterator[Due]:
     ended = [job for job in facts.jobs if bodies.job(job) not in known]
     if ended:
         yield Due("queued_system_notification", bodies.jobs(ended))
-    for change in facts.rules_changed:
-        yield from _once(seen, "instructions_changed", bodies.rule_changed(change))
-    reached = seen.heads("nested_instructions")
-    for rule in facts.rules_reached:
-        body = bodies.rule_reached(rule)
-        head = body.partition("\n")[0]
-        if head not in reached:
-            reached.add(head)
-            yield Due("nested_instructions", body)
+    yield from _by_head(seen, "instructions_changed", (bodies.rule_changed(change) for change in facts.rules_changed))
+    yield from _by_head(seen, "nested_instructions", (bodies.rule_reached(rule) for rule in facts.rules_reached))
     if facts.tools_late or facts.tools_gone or seen.newest("tools_changed"):
         yield from _state(seen, "tools_changed", bodies.tools_changed(facts.tools_late, facts.tools_gone))
     yield from _against(seen, "git_changed", facts.git, facts.git_told, bodies.git_changed(facts.git))
@@ -231,7 +235,7 @@ def _plan(facts: Facts, seen: _Seen) -> Iterator[Due]:
             return
         left = seen.newest("plan_mode_exit")
         number += sum(left is None or at > left[0] for at, _ in seen.copies("runtime_mode"))
-    yield Due("runtime_mode", bodies.plan(full=number % PLAN_FULL_EVERY == 1))
+    yield Due("runtime_mode", bodies.plan(full=number % PLAN_FULL_EVERY == 1, tool=PLAN_TOOL in facts.tools))
 
 
 def _mode(facts: Facts, seen: _Seen) -> Iterator[Due]:

@@ -48,6 +48,8 @@ class Job(msgspec.Struct, frozen=True):
     """``completed``, ``failed``, ``orphaned``, ``cancelled``."""
     note: str = ""
     """Where its output is, or the first line of its failure."""
+    started: int = 0
+    """Milliseconds since the epoch; 0 = unknown: then one of the same number, name and end counts as told already."""
 
 
 class Hook(msgspec.Struct, frozen=True):
@@ -87,7 +89,9 @@ class Rule(msgspec.Struct, frozen=True):
 class RuleChange(msgspec.Struct, frozen=True):
     path: str
     at: str
-    """Local time, ``14:05``."""
+    """Local time at which it was noticed, ``14:05``."""
+    sha: str = ""
+    """Hash of what the file holds now; empty = unknown: then every change of this path counts as the same one."""
 
 
 class Goal(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from sojourn.request.compare import Change, changed_part
 from sojourn.request.marks import mark_places
 from sojourn.request.parts import INTERRUPTED
 from sojourn.request.projection import Projection, project
-from sojourn.request.units import UnitHashes, body_units, extends, first_difference, unit_hashes, unit_labels, units
+from sojourn.request.units import UnitHashes, body_units, extends, first_difference, unit_hashes, units
 from sojourn.request.validate import problems
 
 __all__ = [
@@ -20,6 +20,5 @@ __all__ = [
     "problems",
     "project",
     "unit_hashes",
-    "unit_labels",
     "units",
 ]

@@ -6,7 +6,7 @@ nothing in it passes for a reminder; the record keeps it raw (M-R4).
 
 import re
 from collections.abc import Iterable
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 import msgspec
 
@@ -24,8 +24,9 @@ RAW = "_raw"
 
 _FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME_MOST = 64
-_ID_MOST, _ID_KEPT = 64, 40
-"""Characters of a call's id that Responses takes; of a longer one so many stay, with room for what makes it unique."""
+_ID_ROOM = {"chat": (40, 24), "responses": (64, 40)}
+"""Characters of a call's id that the protocol takes, and how many stay where there must be room for what makes it unique.
+OpenAI's own Chat is the strictest; the ids of other servers are longer, and a session may move."""
 _TAG_MOST = 200
 """Characters in which a tag is over: one that is spread wider is no tag."""
 _ANSWERED = ("completed", "error")
@@ -132,9 +133,11 @@ def reasoning(message: Message, traits: Traits, signed_after: int) -> bool:
 
     An answer that was cut short keeps its text only (R-12). Signed thinking is bound to the prefix before it, and providers
     check that (report 61): what stands at or before ``signed_after``, or came from another program, was signed for another
-    one. Chat has no field for
-    signed thinking; plain thinking goes back where the model takes it, bound to nothing.
+    one. Chat has no field for signed thinking; plain thinking goes back where the model takes it, bound to nothing.
+    Responses refuses a thinking item without the item behind it, and a blank message is not sent.
     """
+    if traits.protocol == "responses" and any(_stands_alone(part, after) for part, after in pairwise(message.parts)):
+        return False
     blocks = [part for part in message.parts if isinstance(part, Reasoning)]
     mine = traits.thinking and message.finish in _ENDED and all(part.model == traits.name for part in blocks)
     if traits.protocol == "chat":
@@ -142,6 +145,11 @@ def reasoning(message: Message, traits: Traits, signed_after: int) -> bool:
     if 0 < message.seq <= signed_after or message.foreign_id:
         return False
     return mine and all(part.redacted or (part.signature and traits.protocol != "responses") for part in blocks)
+
+
+def _stands_alone(part: Part, after: Part) -> bool:
+    """Whether a thinking item is followed by blank text, which is not sent."""
+    return isinstance(part, Reasoning) and isinstance(after, Text) and not after.text.strip()
 
 
 def assistant_part(part: Part, message: Message, *, thinking: bool) -> list[WirePart]:
@@ -191,11 +199,10 @@ def tool_name(name: str) -> str:
 def call_id(part: ToolCall, seq: int, index: int, seen: set[str], traits: Traits) -> str:
     """Its id, unique in the request. Servers that count from 0 in every answer use the same one again and again."""
     own = part.call_id if traits.protocol == "chat" else _FOREIGN.sub("_", part.call_id)
-    if len(own) > _ID_MOST and traits.protocol == "responses":
-        own = own[:_ID_KEPT]
-    unique = own or "call"
+    most, kept = _ID_ROOM.get(traits.protocol, (len(own), len(own)))
+    unique = own if len(own) <= most else own[:kept]
     if not own or unique in seen:
-        unique = f"{unique}_{seq}_{index}"
+        unique = f"{unique[:kept] or 'call'}_{seq}_{index}"
     while unique in seen:
         unique += "_"
     seen.add(unique)

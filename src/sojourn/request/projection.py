@@ -59,10 +59,18 @@ class Projection:
         """The parts of the newest message, which what comes next may join."""
         self._call_ids: set[str] = set()
         self._pictures = parts.Pictures(traits)
+        self._began_thinking: bool | None = None
+        """Whether the calls of the running turn began with a thought that is sent; None = it has made none."""
         self._append("user", [_block(block, "context") for block in (prefix.context if prefix else ())])
         self._append("user", [_block(block, "opening") for block in (window.opening if window else ())])
         if self._marks:
             self._close()
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model may be asked to think. Anthropic refuses it where the running turn has made calls whose first
+        thought is not in the request: a boundary inside a turn takes it away (W-2)."""
+        return self._traits.protocol != "anthropic" or self._began_thinking is not False
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Adds messages, oldest first."""
@@ -106,6 +114,8 @@ class Projection:
 
     def _add_user(self, message: Message) -> None:
         """Runs of parts that go in one role; reminders that were placed together stay one message."""
+        if message.origin == "user":
+            self._began_thinking = None
         reminders = message.seq == 0 or message.seq > self._opened_at
         for are_reminders, run in groupby(message.parts, lambda part: isinstance(part, Reminder)):
             if not are_reminders:
@@ -146,6 +156,8 @@ class Projection:
         if not self._done and not self._open:
             about = About("opening", "goes_on", None, total(estimate_text(GOES_ON)))
             self._append("user", [TextPart(GOES_ON, about)])
+        if results and self._began_thinking is None:
+            self._began_thinking = isinstance(said[0], ReasoningPart)
         self._append("assistant", said)
         self._append("user", results)
 

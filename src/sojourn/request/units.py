@@ -23,17 +23,12 @@ def units(request: ModelRequest, encode: Callable[[ModelRequest], Body]) -> list
     ``encode`` is a protocol's serialiser: units are taken from the body that leaves. Pictures count by their address:
     call it with a request whose pictures have no ``data``.
     """
-    return [unit for _, unit in _labelled(encode(request))]
+    return body_units(encode(request))
 
 
 def body_units(body: Body) -> list[bytes]:
     """The units of a body that is encoded already."""
-    return [unit for _, unit in _labelled(body)]
-
-
-def unit_labels(body: Body) -> list[str]:
-    """What each unit is, in the same order: ``settings``, ``tool read``, ``system 2``, ``message 12 user part 1``."""
-    return [label for label, _ in _labelled(body)]
+    return [*_head(body), *chain.from_iterable(message_units(message) for message in _conversation(body))]
 
 
 def unit_hashes(units: Sequence[bytes]) -> tuple[str, ...]:
@@ -74,30 +69,23 @@ class UnitHashes:
         hashes = [old if seen is message else unit_hashes(message_units(message)) for seen, message, old in known]
         hashes += [unit_hashes(message_units(message)) for message in messages[len(hashes) :]]
         self._messages, self._hashes = list(messages), hashes
-        return (*unit_hashes([unit for _, unit in _head(body)]), *chain.from_iterable(hashes))
-
-
-def _labelled(body: Body) -> Iterator[tuple[str, bytes]]:
-    yield from _head(body)
-    for number, message in enumerate(_conversation(body), 1):
-        for place, unit in enumerate(message_units(message), 1):
-            yield f"message {number} {message.get('role') or message['type']} part {place}", unit
+        return (*unit_hashes(list(_head(body))), *chain.from_iterable(hashes))
 
 
 def _conversation(body: Body) -> list[Body]:
     return next(body[key] for key in _CONVERSATIONS if key in body)
 
 
-def _head(body: Body) -> Iterator[tuple[str, bytes]]:
+def _head(body: Body) -> Iterator[bytes]:
     settings = {key: body[key] for key in _KEY_SETTINGS if key in body}
     if thinking := body.get("generationConfig", {}).get("thinkingConfig"):
         settings["thinkingConfig"] = thinking
-    yield "settings", canonical(settings)
+    yield canonical(settings)
     for entry in body.get("tools", ()):
         for tool in entry.get("functionDeclarations", (entry,)):
-            yield f"tool {tool.get('name') or tool['function']['name']}", canonical({"tool": tool})
-    for number, block in enumerate(body.get("system") or body.get("systemInstruction", {}).get("parts", ()), 1):
-        yield f"system {number}", _unit("system", block)
+            yield canonical({"tool": tool})
+    for block in body.get("system") or body.get("systemInstruction", {}).get("parts", ()):
+        yield _unit("system", block)
 
 
 def message_units(message: Body) -> list[bytes]:

@@ -140,8 +140,6 @@ def _anthropic_thinking(settings: RequestSettings) -> list[str]:
     found = []
     if budget < _THINKING_LEAST:
         found.append(f"thinking of {budget:,} tokens: the protocol takes {_THINKING_LEAST:,} or more")
-    if settings.max_output is not None and budget >= settings.max_output:
-        found.append(f"thinking of {budget:,} tokens does not fit into an output of {settings.max_output:,}")
     if settings.tool_choice not in (None, "auto", "none"):
         found.append(f"tool choice {settings.tool_choice!r}: not while the model thinks")
     return found

@@ -35,7 +35,8 @@ class Desk:
 
     ``root`` is the working folder as a real path: relative arguments start there. ``timeout`` is the seconds of a shell
     command that names none. Without ``history`` the history tool, without ``put_blob`` pictures are refused. Commands get
-    ``environ`` (default: this process's) without the providers' API keys.
+    ``environ`` (default: this process's) without the providers' API keys. ``hidden`` are files that a search through a
+    folder leaves out beside those with keys (``hiding.hidden_below`` says how they are written).
     """
 
     def __init__(
@@ -46,11 +47,13 @@ class Desk:
         history: History | None = None,
         put_blob: PutBlob | None = None,
         environ: Mapping[str, str] | None = None,
+        hidden: tuple[str, ...] = (),
     ) -> None:
         self.root = Path(os.path.realpath(root))
         self.timeout = timeout
         self.history = history
         self.put_blob = put_blob
+        self.hidden = hidden
         self.seen = Seen()
         self.shell = Shell(self.root, environment(os.environ if environ is None else environ))
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

@@ -1,4 +1,8 @@
-"""Patterns for paths, as models write them: ``*``, ``**``, ``?``, ``[a-z]``, ``{a,b}``."""
+"""Patterns for paths, as models write them: ``*``, ``**``, ``?``, ``[a-z]``, ``{a,b}``.
+
+No pattern takes long: each star takes as little as it can and never gives it back (what stands behind it is found at the
+first place where it fits, and no later place would be better), but the last one.
+"""
 
 import re
 from functools import lru_cache
@@ -7,6 +11,7 @@ from sojourn.base import UserMistake
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _EXPANDED_MOST = 200
+_FOLDERS = "(?:[^/]+/)*"
 
 
 @lru_cache(maxsize=64)
@@ -47,26 +52,44 @@ def _expanded(pattern: str) -> list[str]:
 
 
 def _regex(pattern: str) -> str:
-    out: list[str] = []
+    *folders, last = pattern.split("/")
+    runs: list[str] = [""]
+    """Folders that follow each other; ``**`` between two runs."""
+    for folder in folders:
+        if folder != "**":
+            runs[-1] += f"{_segment(folder)}/"
+        elif runs[-1] or len(runs) == 1:
+            runs.append("")
+    first, *between = runs
+    if not between:
+        return first + _segment(last, at_end=True)
+    *middle, end = between
+    return first + "".join(f"(?>{_FOLDERS[:-1]}*?{run})" for run in middle) + _FOLDERS + end + _segment(last, at_end=True)
+
+
+def _segment(name: str, *, at_end: bool = False) -> str:
+    """One name; ``**`` at the end of all takes in what lies deeper."""
+    pieces = [""]
     at = 0
-    while at < len(pattern):
-        if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
-            out.append("(?:[^/]+/)*")
-            at += 3
-        elif pattern[at] == "*":
-            end = at
-            while end < len(pattern) and pattern[end] == "*":
-                end += 1
-            out.append(".*" if end - at > 1 and end == len(pattern) else "[^/]*")
-            at = end
-        elif pattern[at] == "?":
-            out.append("[^/]")
+    while at < len(name):
+        if name[at] == "*":
+            while name.startswith("*", at + 1):
+                at += 1
+            pieces.append("")
             at += 1
-        elif pattern[at] == "[" and (end := pattern.find("]", at + 2 + (pattern[at + 1 : at + 2] in ("!", "^")))) > 0:
-            inner = re.sub(r"([\\\[&~|]|-(?=-))", r"\\\1", pattern[at + 1 : end])
-            out.append(f"[{'^' + inner[1:] if inner[0] in '!^' else inner}]")
+        elif name[at] == "?":
+            pieces[-1] += "[^/]"
+            at += 1
+        elif name[at] == "[" and (end := name.find("]", at + 2 + (name[at + 1 : at + 2] in ("!", "^")))) > 0:
+            inner = re.sub(r"([\\\[&~|]|-(?=-))", r"\\\1", name[at + 1 : end])
+            pieces[-1] += f"[{'^' + inner[1:] if inner[0] in '!^' else inner}]"
             at = end + 1
         else:
-            out.append(re.escape(pattern[at]))
+            pieces[-1] += re.escape(name[at])
             at += 1
-    return "".join(out)
+    first, *others = pieces
+    if not others:
+        return first
+    *middle, last = others
+    star = ".*" if at_end and name.endswith("**") else "[^/]*"
+    return first + "".join(f"(?>[^/]*?{piece})" for piece in middle) + star + last

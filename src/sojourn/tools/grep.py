@@ -1,6 +1,7 @@
 """The ``grep`` tool: ripgrep over the files that matter, in a stable order (Y-5)."""
 
 import asyncio
+import json
 import shutil
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
@@ -10,8 +11,8 @@ from typing import Any
 
 from sojourn.base import UserMistake, WorkFailed
 from sojourn.tools.desk import Desk
+from sojourn.tools.hiding import ripgrep_options
 from sojourn.tools.places import missing
-from sojourn.tools.searched import search
 from sojourn.tools.texts import text
 from sojourn.tools.types import Outcome, Tool, failed, said
 
@@ -40,16 +41,18 @@ async def _grep(arguments: dict[str, Any], desk: Desk) -> Outcome:
     mode, limit = arguments.get("mode", "lines"), arguments.get("limit", LIMIT)
     program = ripgrep()
     if program is None:
-        kept, more = await asyncio.to_thread(_without_ripgrep, place, arguments, mode, limit)
+        search = _without_ripgrep(place, arguments, mode, limit, desk.hidden)
     else:
-        try:
-            kept, more = await asyncio.wait_for(_ripgrep(program, place, folder, arguments, mode, limit), SECONDS)
-        except TimeoutError:
-            raise WorkFailed(
-                f"The search took more than {SECONDS:g} seconds.", next_step="Give a smaller path, or a glob."
-            ) from None
+        hidden = [] if folder != place else ripgrep_options(desk.hidden, str(folder))
+        search = _ripgrep(program, place, folder, arguments, mode, limit, hidden)
+    try:
+        kept, more = await asyncio.wait_for(search, SECONDS)
+    except TimeoutError:
+        raise WorkFailed(
+            f"The search took more than {SECONDS:g} seconds.", next_step="Give a smaller path, or a glob."
+        ) from None
     if not kept:
-        return said("No match. Files that .gitignore names are left out, unless path names them.")
+        return said("No match. Files that .gitignore names or that may hold keys are left out, unless path names them.")
     lines = _shown(kept, folder, mode, desk)
     if more:
         noun = "lines" if mode == "lines" else "files"
@@ -82,7 +85,7 @@ def _shown(kept: list[str], folder: Path, mode: str, desk: Desk) -> list[str]:
 
 
 async def _ripgrep(
-    program: str, place: Path, folder: Path, arguments: dict[str, Any], mode: str, limit: int
+    program: str, place: Path, folder: Path, arguments: dict[str, Any], mode: str, limit: int, hidden: list[str]
 ) -> tuple[list[str], int]:
     """The first ``limit`` lines as ripgrep writes them, and how many follow."""
     options = ["--no-config", "--color=never", "--no-heading", "--with-filename", "--null", "--no-messages", "--sort=path"]
@@ -94,6 +97,7 @@ async def _ripgrep(
         options.append(f"-C{arguments['context']}")
     if arguments.get("glob"):
         options.append(f"--glob={arguments['glob']}")
+    options += hidden
     process = await asyncio.create_subprocess_exec(
         *(program, *options, "-e", arguments["pattern"], "--", "./" if folder == place else place.name),
         cwd=folder,
@@ -144,23 +148,34 @@ def _decoded(line: bytes, mode: str) -> str:
     return text if mode == "files" else text.removesuffix("\r")
 
 
-def _without_ripgrep(place: Path, arguments: dict[str, Any], mode: str, limit: int) -> tuple[list[str], int]:
-    lines = search(
-        place,
-        arguments["pattern"],
-        arguments.get("glob"),
-        mode,
-        arguments.get("context", 0),
-        ignore_case=arguments.get("ignore_case", False),
+async def _without_ripgrep(
+    place: Path, arguments: dict[str, Any], mode: str, limit: int, hidden: tuple[str, ...]
+) -> tuple[list[str], int]:
+    """The same from our own search, in a process that can be ended whatever the pattern does to it."""
+    asked = {
+        "pattern": arguments["pattern"],
+        "glob": arguments.get("glob"),
+        "mode": mode,
+        "context": arguments.get("context", 0),
+        "ignore_case": arguments.get("ignore_case", False),
+        "hidden": hidden,
+    }
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "sojourn.tools.searched"), stdin=PIPE, stdout=PIPE, stderr=DEVNULL
     )
-    kept: list[str] = []
-    more = 0
-    for line in lines:
-        if len(kept) < limit:
-            kept.append(line)
-        else:
-            more += line != "--"
-    return kept, more
+    try:
+        question = {"place": str(place), "limit": limit, "asked": asked}
+        out, _ = await process.communicate(json.dumps(question).encode("ascii"))
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise WorkFailed(f"The search ended with code {process.returncode}.", next_step="Give a simpler pattern.")
+    answer = json.loads(out)
+    if "mistake" in answer:
+        raise UserMistake(answer["mistake"], next_step=answer["next_step"])
+    return answer["kept"], answer["more"]
 
 
 GREP = Tool(

@@ -14,10 +14,18 @@ _NAMES_MOST = 2_000
 
 def real(root: Path, given: str) -> Path:
     """The real path of ``given`` (Y-6): ``~`` expanded, relative to ``root``, every link followed, also where the end of
-    it does not exist yet. Raises UserMistake for an empty path or one with a NUL."""
-    if not given.strip() or "\0" in given:
+    it does not exist yet. Raises UserMistake for an empty path and for one that no system takes (a NUL, half a character)."""
+    if not given.strip() or "\0" in given or not _has_bytes(given):
         raise UserMistake(f"{given!r} is no path.", next_step="Give a file's or folder's path.")
     return Path(os.path.realpath(os.path.join(root, os.path.expanduser(given))))
+
+
+def _has_bytes(given: str) -> bool:
+    try:
+        os.fsencode(given)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def shown(root: Path, path: Path) -> str:

@@ -1,11 +1,19 @@
-"""Search without ripgrep: the same lines, slower."""
+"""Search without ripgrep: the same lines, slower.
 
+A model's pattern can take for ever to match here, so the search runs in a process of its own (``python -m`` this module),
+which can be ended: reads one JSON object of arguments, prints one of what was found.
+"""
+
+import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from sojourn.base import UserMistake
+from sojourn.base import SojournError, UserMistake
 from sojourn.tools.globs import matcher
+from sojourn.tools.hiding import Hidden
 from sojourn.tools.textfile import readable
 from sojourn.tools.walk import walk
 
@@ -13,9 +21,19 @@ _FILE_MOST = 16 << 20
 _WIDTH = 500
 
 
-def search(place: Path, pattern: str, glob: str | None, mode: str, context: int, *, ignore_case: bool) -> Iterator[str]:
+def search(
+    place: Path,
+    pattern: str,
+    glob: str | None,
+    mode: str,
+    context: int,
+    *,
+    ignore_case: bool,
+    hidden: Sequence[str] = (),
+) -> Iterator[str]:
     """Lines as ripgrep writes them with ``--null``: ``path NUL number:text`` (``-`` for context, ``--`` between places),
     ``path NUL count``, or ``path``, in order of path. Paths are relative to ``place`` (its name where it is a file).
+    ``hidden``: see ``hiding.hidden_below``; a file that is named as ``place`` is never left out.
 
     Raises UserMistake for a pattern that is none.
     """
@@ -26,13 +44,8 @@ def search(place: Path, pattern: str, glob: str | None, mode: str, context: int,
     if place.is_file():
         names, folder = [place.name], place.parent
     else:
-        chosen = matcher(glob.removeprefix("!")) if glob else None
-        names = sorted(
-            name
-            for name in walk(place)
-            if not (place / name).is_symlink()
-            and (chosen is None or (chosen.fullmatch(name) is None) == (glob is not None and glob.startswith("!")))
-        )
+        wants, leaves_out = _wants(glob), Hidden(hidden, str(place))
+        names = sorted(name for name in walk(place) if wants(name) and not leaves_out(name) and not (place / name).is_symlink())
         folder = place
     separate = False
     for name in names:
@@ -52,6 +65,13 @@ def search(place: Path, pattern: str, glob: str | None, mode: str, context: int,
                     continue
                 separate = context > 0
                 yield f"{name}\0{text}"
+
+
+def _wants(glob: str | None) -> Callable[[str], bool]:
+    if not glob:
+        return lambda name: True
+    chosen, wanted = matcher(glob.removeprefix("!")), not glob.startswith("!")
+    return lambda name: (chosen.fullmatch(name) is not None) == wanted
 
 
 def _lines(path: Path) -> list[str]:
@@ -78,3 +98,22 @@ def _with_context(lines: list[str], hits: list[int], context: int) -> Iterator[s
             line = lines[number]
             cut = line if len(line) <= _WIDTH else f"{line[:_WIDTH]} [... omitted end of long line]"
             yield f"{number + 1}{':' if number in matched else '-'}{cut}"
+
+
+def _answer(place: str, limit: int, asked: dict[str, Any]) -> dict[str, Any]:
+    """The first ``limit`` lines and how many more there are, or what was wrong."""
+    kept: list[str] = []
+    more = 0
+    try:
+        for line in search(Path(place), **asked):
+            if len(kept) < limit:
+                kept.append(line)
+            else:
+                more += line != "--"
+    except SojournError as error:
+        return {"mistake": str(error), "next_step": error.next_step}
+    return {"kept": kept, "more": more}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_answer(**json.load(sys.stdin))))

@@ -91,6 +91,8 @@ class RequestSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     tool_choice: str | None = None
     cache_key: str = ""
     """Routes the requests of one session to one cache, where the protocol has a field for it; no part of the key itself."""
+    keep_thinking: bool = False
+    """The model thinks, said or not: its thinking is asked for in the form in which it can go back (Responses)."""
 
 
 class ModelRequest(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -9,6 +9,7 @@ import msgspec
 from sojourn.models import anthropic
 from sojourn.models.clients.answer import Answer
 from sojourn.models.clients.failures import CONNECT, in_stream
+from sojourn.models.clients.pages import no_page
 from sojourn.models.clients.streaming import Body, Streaming
 from sojourn.models.clients.usage import anthropic_usage
 from sojourn.wire import Event, ModelRequest
@@ -44,7 +45,7 @@ class Client(Streaming):
         content, kind = self._bytes(body), self._sdk.AsyncStream[object]
         stream = await connection.post("/v1/messages", content=content, cast_to=object, stream=True, stream_cls=kind)
         try:
-            async for event in stream:
+            async for event in no_page(stream, stream.response):
                 yield event
         finally:
             await stream.close()

@@ -9,9 +9,9 @@ from sojourn.models import chat
 from sojourn.models.clients.answer import Answer
 from sojourn.models.clients.failures import in_stream
 from sojourn.models.clients.openai import OpenAI, is_official
-from sojourn.models.clients.streaming import SILENCE, Body
+from sojourn.models.clients.streaming import Body
 from sojourn.models.clients.usage import chat_usage
-from sojourn.models.types import Blobs, Target
+from sojourn.models.types import SILENCE, Blobs, Target
 from sojourn.wire import Event, ModelRequest
 
 _REPLAYED = "extra_content"

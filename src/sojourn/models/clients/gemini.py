@@ -18,6 +18,7 @@ from sojourn.models import gemini
 from sojourn.models.clients.answer import Answer
 from sojourn.models.clients.failures import CONNECT, in_stream
 from sojourn.models.clients.lines import json_events
+from sojourn.models.clients.pages import no_page
 from sojourn.models.clients.streaming import Body, Streaming
 from sojourn.models.clients.usage import gemini_usage
 from sojourn.wire import Event, ModelError, ModelRequest
@@ -67,7 +68,8 @@ class Client(Streaming):
         request.data, request.timeout = self._bytes(sent), connection.timeout
         response = await connection.api._async_request(request, None, stream=True)
         try:
-            async for event in json_events(response.response_stream.aiter_bytes()):
+            answer = response.response_stream
+            async for event in no_page(json_events(answer.aiter_bytes()), answer):
                 yield event
         finally:
             await response.response_stream.aclose()

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from sojourn.models.clients.failures import CONNECT
+from sojourn.models.clients.pages import no_page
 from sojourn.models.clients.streaming import Body, Streaming
 
 _HOST = "openai.com"
@@ -30,7 +31,7 @@ class OpenAI(Streaming):
         content, kind = self._bytes(body), self._sdk.AsyncStream[object]
         stream = await connection.post(self.path, content=content, cast_to=object, stream=True, stream_cls=kind)
         try:
-            async for event in stream:
+            async for event in no_page(stream, stream.response):
                 yield event
         finally:
             await stream.close()

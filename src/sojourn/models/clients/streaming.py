@@ -13,17 +13,15 @@ from typing import Any, ClassVar, Protocol
 
 from sojourn.base import ErrorKind
 from sojourn.models.canonical import canonical
-from sojourn.models.clients.failures import failure, unreadable
+from sojourn.models.clients.failures import advised, failure, unreadable
 from sojourn.models.pictures import Pictures
-from sojourn.models.types import Blobs, Target
+from sojourn.models.types import SILENCE, Blobs, Target
 from sojourn.wire import Event, ModelError, ModelRequest, Traits
 
 Body = dict[str, Any]
 
 NO_KEY = "none"
 """Local servers need no key, the SDKs do."""
-SILENCE = 120.0
-"""Seconds without a byte after which a stream is given up."""
 
 
 class Reader(Protocol):
@@ -42,7 +40,7 @@ class Streaming(ABC):
     """A ``wire.Model`` over an SDK. Several streams may run at once.
 
     ``silence``: seconds without a byte after which a stream is given up (a server that reads a long prompt on a slow
-    machine may need more).
+    machine may need more: ``model.timeout``).
     """
 
     sdk: ClassVar[str]
@@ -81,7 +79,7 @@ class Streaming(ABC):
             for one in reader.end():
                 yield one
         except Exception as error:
-            raise failure(error, self._silence) from error
+            raise advised(failure(error, self._silence, self._target.base_url), self._target) from error
 
     async def close(self) -> None:
         """Gives connections back."""

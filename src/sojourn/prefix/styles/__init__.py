@@ -46,12 +46,6 @@ def load_style(name: str, cwd: Path, config_folder: Path, *, project: bool = Tru
     raise UserMistake(reason, next_step=f"Known: {known}.{left_out}")
 
 
-def known_styles(cwd: Path, config_folder: Path) -> tuple[Style, ...]:
-    """Every style that ``load_style`` would give, sorted by name."""
-    usable = (one for one in _all(cwd, config_folder, project=True).values() if isinstance(one, Style))
-    return tuple(sorted(usable, key=lambda one: one.name))
-
-
 def _all(cwd: Path, config_folder: Path, *, project: bool) -> dict[str, Style | _Unusable]:
     found: dict[str, Style | _Unusable] = {}
     for folder, within in (*(_folders(cwd) if project else ()), (config_folder / "styles", None)):
