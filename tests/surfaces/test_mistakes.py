@@ -1,5 +1,6 @@
 """Every mistake of a person: one clear message, the right exit code, no traceback; the others' work is still done."""
 
+import io
 import os
 import shutil
 import signal
@@ -339,3 +340,38 @@ def test_every_command_has_help_with_an_example_and_takes_settings(sojourn: Comm
     if name != "completion":
         assert "--json" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
+
+
+@pytest.mark.design("S-9", "Y-6")
+def test_a_projects_file_is_heard_in_its_subfolders(sojourn: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    (project / ".git").mkdir(parents=True)
+    (project / ".sojourn").mkdir()
+    (project / ".sojourn" / "config.toml").write_text('[permissions]\ndeny = ["bash(rm *)"]\n')
+    below = project / "a" / "b"
+    below.mkdir(parents=True)
+    outside.mkdir()
+    for folder, heard in ((project, ["bash(rm *)"]), (below, ["bash(rm *)"]), (outside, [])):
+        monkeypatch.chdir(folder)
+        assert sojourn("config", "--json").row["settings"]["permissions.deny"]["value"] == heard
+    monkeypatch.chdir(below)
+    assert str(project / ".sojourn" / "config.toml") in sojourn("config").out
+
+
+@pytest.mark.design("Y-6")
+@pytest.mark.parametrize("rule", ["Bash(rm *)", "nosuch", "reed(.env)"])
+def test_a_rule_of_no_tool_is_a_mistake(sojourn: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = sojourn("run", "--model", "scripted", "--set", f'permissions.deny=["{rule}"]', "hello")
+    assert said.code == 2
+    assert rule.partition("(")[0] in said.err
+    assert "Did you mean" in said.err or "There are" in said.err
+
+
+@pytest.mark.design("Y-6")
+def test_trust_alone_is_a_whole_command(sojourn: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    said = sojourn("run", "--trust")
+    assert said.code == 0
+    assert "trusted from now on" in said.err

@@ -511,11 +511,12 @@ def test_continue_takes_the_newest_session_of_the_folder(sojourn: Command, agent
     assert sojourn("run", "--resume", "ses_", "x").code == 2
 
 
-def test_continue_falls_back_on_the_project(sojourn: Command, agent: type[FakeAgent], home: Path) -> None:
+def test_continue_takes_no_session_of_another_folder(sojourn: Command, agent: type[FakeAgent], home: Path) -> None:
     here = str(Path.cwd().resolve())
     stored(home, Session(id="ses_sub", project_id=here, cwd=f"{here}/sub"), Session(id="ses_x", project_id="/x", cwd="/x"))
-    assert sojourn("run", "--continue", "x").code == 0
-    assert (agent.opened["how"], agent.opened["session_id"]) == ("continued", "ses_sub")
+    said = sojourn("run", "--continue", "x")
+    assert (agent.opened["how"], agent.opened["session_id"]) == ("new", None)
+    assert "a new one begins" in said.err
 
 
 # --- trust and questions (Y-6) ---------------------------------------------------------------------------------------

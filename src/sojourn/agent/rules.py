@@ -1,7 +1,9 @@
 """Rules of permission: what they say, how they are written, which texts they mean (Y-6). Pure."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,6 +30,19 @@ class Rule(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return self.tool if self.pattern is None else f"{self.tool}({self.pattern})"
+
+
+def check_tools(rules: "Rules", names: Iterable[str]) -> None:
+    """Raises UserMistake for a rule that means no tool there is: a mistyped one would be kept without a word. Tools of
+    servers (``mcp__...``) may come later."""
+    known = sorted(names)
+    for kind in ("deny", "ask", "allow"):
+        for rule in getattr(rules, kind):
+            if rule.tool.startswith("mcp__") or any(fnmatchcase(name, rule.tool) for name in known):
+                continue
+            near = get_close_matches(rule.tool.lower(), known, 1)
+            guess = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
+            raise UserMistake(f"permissions.{kind}: there is no tool {rule.tool!r} for the rule {rule}", next_step=guess)
 
 
 class Rules(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ from sojourn.agent.permissions import Mode, hidden_patterns, parse_rule, rules_o
 from sojourn.agent.prefixing import Look, Surroundings, with_more
 from sojourn.agent.pricing import Pricing
 from sojourn.agent.resuming import check_place, fork_of, prefix_for, remember_files, settle_left_open
+from sojourn.agent.rules import check_tools
 from sojourn.agent.telling import as_agent_event
 from sojourn.agent.turn import Turn
 from sojourn.agent.types import AgentEvent, Noticed, SessionOpened, TurnEnded
@@ -137,6 +138,7 @@ class Agent:
             if mode is not None and mode != session.mode:
                 await engine.set_mode(mode)
             rules = rules_of(settings.permissions, (places.config, places.data))
+            check_tools(rules, {tool.name for tool in (*surroundings.runnable, *rare)})
             charge = Charge(
                 mode=engine.session.mode or settings.permissions.mode,
                 rules=rules,

@@ -2,7 +2,7 @@
 
 from sojourn.config.docs import reference
 from sojourn.config.load import Loaded, load
-from sojourn.config.paths import Folders, ensure_private, folders
+from sojourn.config.paths import Folders, ensure_private, folders, project_folder
 from sojourn.config.settings import (
     Amount,
     CheckpointSettings,
@@ -32,5 +32,6 @@ __all__ = [
     "ensure_private",
     "folders",
     "load",
+    "project_folder",
     "reference",
 ]

@@ -31,6 +31,14 @@ def folders(environ: Mapping[str, str]) -> Folders:
     )
 
 
+def project_folder(cwd: Path) -> Path:
+    """The nearest folder from here up to the git root that has ``.sojourn/config.toml``; without one, or outside a
+    repository, this folder."""
+    levels = (cwd, *cwd.parents)
+    root = next((at for at, folder in enumerate(levels) if (folder / ".git").exists()), 0)
+    return next((folder for folder in levels[: root + 1] if (folder / ".sojourn" / "config.toml").is_file()), cwd)
+
+
 def ensure_private(path: Path) -> Path:
     """Creates the folder and its missing parents, readable by their owner alone (0700); answers ``path``.
 

@@ -26,6 +26,10 @@ def notice(key: str, detail: Mapping[str, Any]) -> str:
             return say("notice_limit_learned", limit=detail["limit"])
         case "rendering_failed" | "lease_not_renewed" if detail.get("problem"):
             return one_line(str(detail["problem"]))
+        case "prefix_changed" if isinstance(detail.get("tokens_afresh"), int):
+            return say("notice_prefix_changed", reason=detail.get("reason", ""), tokens=detail["tokens_afresh"])
+        case "rules_reached" if detail.get("path"):
+            return say("notice_rules_reached", path=one_line(str(detail["path"])))
         case "prefix_warning" if detail.get("message"):
             return one_line(str(detail["message"]))
         case _:

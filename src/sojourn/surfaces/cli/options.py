@@ -16,7 +16,7 @@ import click
 import msgspec
 
 from sojourn.base import SojournError, SystemClock, UserMistake, parse_quantity
-from sojourn.config import Folders, Loaded, Settings, ensure_private, folders, load
+from sojourn.config import Folders, Loaded, Settings, ensure_private, folders, load, project_folder
 from sojourn.record import Session, Store
 from sojourn.surfaces.catalogue import say, speak
 from sojourn.surfaces.cli.columns import harmless
@@ -90,7 +90,7 @@ def _interrupt(*_: object) -> None:
 def settings_for(overrides: tuple[str, ...] = ()) -> Loaded:
     """The configuration in force here; every command takes ``--set``. From now on we speak its language."""
     try:
-        here: Path | None = Path.cwd()
+        here: Path | None = project_folder(Path.cwd())
     except FileNotFoundError:  # the folder was removed under us
         here = None
     loaded = load(project=here, overrides=overrides, environ=os.environ)

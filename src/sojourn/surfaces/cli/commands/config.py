@@ -1,8 +1,11 @@
 """``sojourn config``: the settings in force (S-9)."""
 
+from pathlib import Path
+
 import click
 import msgspec
 
+from sojourn.config import project_folder
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import table
 from sojourn.surfaces.cli.options import data_folders, examples, json_option, print_json, set_option, settings_for
@@ -34,7 +37,7 @@ def command(as_json: bool, overrides: tuple[str, ...]) -> None:
     click.echo(table(head, rows, limit=table_width()))
     places = (
         (say("place_user"), str(where.config / "config.toml")),
-        (say("place_project"), ".sojourn/config.toml"),
+        (say("place_project"), str(project_folder(Path.cwd()) / ".sojourn" / "config.toml")),
         (say("place_data"), str(where.data)),
     )
     click.echo("\n" + table(places[0], places[1:]))

@@ -131,8 +131,14 @@ async def command(
     wish = Wish(newest, resumed, forked)
     _only_one(wish)
     choice = Choice(model, api, base_url, api_key, None if window is None else amount(window, "--window"))
-    text, piped = _prompt(prompt)
-    settings, trusted = await _heard(loaded, overrides, trusting=trusting, may_ask=not piped)
+    try:
+        text, piped = _prompt(prompt)
+    except UserMistake:
+        if not trusting:
+            raise
+        await _heard(loaded, overrides, trusting=True, may_ask=False)  # --trust alone: nothing is to be done
+        return 0
+    settings, trusted = await _heard(loaded, overrides, trusting=trusting, may_ask=not piped, full=mode == "full")
     async with record(create=True) as store:
         await _offer_rules(store)
         how, session_id = await _session(store, wish)
@@ -165,7 +171,9 @@ def _prompt(words: tuple[str, ...]) -> tuple[str, bool]:
     return text, "-" in words or not words
 
 
-async def _heard(loaded: "Loaded", overrides: tuple[str, ...], *, trusting: bool, may_ask: bool) -> tuple["Settings", bool]:
+async def _heard(
+    loaded: "Loaded", overrides: tuple[str, ...], *, trusting: bool, may_ask: bool, full: bool = False
+) -> tuple["Settings", bool]:
     """The settings in force, and whether the folder is trusted (Y-6). A person is asked once for each folder."""
     from sojourn.agent import trust
     from sojourn.config import load
@@ -181,7 +189,8 @@ async def _heard(loaded: "Loaded", overrides: tuple[str, ...], *, trusting: bool
         trust.trust(here, config, yes=answer)
     own = load(project=None, overrides=overrides, environ=os.environ)
     if answer is not True:
-        hint(say("trust_missing", folder=trust.trust_root(here)))
+        root = trust.trust_root(here)
+        hint(say("trust_missing_full", folder=root) if full else say("trust_missing", folder=root))
         if ignored := trust.untrusted_keys(loaded, own):
             hint(say("trust_ignored", keys=", ".join(ignored)))
     return trust.settings_here(loaded, own, trusted=answer is True), answer is True
@@ -211,13 +220,13 @@ async def _session(store: Store, wish: Wish) -> tuple["How", str | None]:
 
 
 async def _newest_here(store: Store) -> Session | None:
-    """The newest session of the agent's own in this folder, else in its project."""
+    """The newest session of the agent's own in this folder."""
     from sojourn.engine.project import project_of
 
     here = str(Path.cwd().resolve())
     project = await asyncio.to_thread(project_of, here)
     own = [one for one in await store.sessions(project_id=project) if one.parent_id is None and one.source is None]
-    return next((one for one in own if one.cwd == here), next(iter(own), None))
+    return next((one for one in own if one.cwd == here), None)
 
 
 async def _turn(
