@@ -163,6 +163,9 @@ def test_the_requests_of_a_run(ran: Command) -> None:
     assert "where is the gauge?\n" in ran("show", "last", "--request", 1, "--full").out
     diff = ran("show", "last", "--request", 2, "--diff", 1)
     assert diff.out.startswith(f"First difference at block {len(first)} ")
+    assert "- only in 1, + only in 2" in diff.out
+    assert {line[0] for line in diff.out.splitlines()[1:]} == {"+"}, "what the newer one has more is added"
+    assert ran("show", "last", "--request", 1, "--diff", 2).out == diff.out
     assert len(diff.out.splitlines()) == 1 + len(second) - len(first)
     row = ran("show", "last", "--request", 2, "--diff", 1, "--json").row
     assert (row["first_difference"], len(row["only_in_2"]), row["only_in_1"]) == (len(first), len(second) - len(first), [])

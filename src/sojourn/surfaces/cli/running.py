@@ -178,7 +178,8 @@ class TextTeller(Teller):
         if event.text.strip() and not self._answered.strip():
             self._say(event.text)
             self._end_step()
-        self._aside(summary(event))
+        if event.usage.input or not event.error:  # a refused request has no numbers to show
+            self._aside(summary(event))
 
     def _aside(self, line: str) -> None:
         if self._terminal:

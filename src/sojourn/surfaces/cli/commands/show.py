@@ -112,6 +112,8 @@ async def _show_request(store: Store, session: Session, number: int, other: int 
         if as_json:
             first, ours, theirs = difference(one, two)
             print_json({"first_difference": first, f"only_in_{number}": ours, f"only_in_{other}": theirs})
+        elif other < number:  # as every diff reads: from the older to the newer
+            click.echo(difference_report(other, number, two, one, full=full))
         else:
             click.echo(difference_report(number, other, one, two, full=full))
         return
