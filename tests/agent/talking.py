@@ -70,6 +70,15 @@ class Told:
         self.closed = True
 
 
+async def until(holds: Callable[[], object]) -> None:
+    """Waits for it, at most 20 seconds: how fast a machine is must not decide a test."""
+    for _ in range(2_000):
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come about")
+
+
 class Room(msgspec.Struct):
     """A folder to work in, a store, and what the agent told."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.talking import Told, agent_in, call, room, say
+from agent.talking import Told, agent_in, call, room, say, until
 from sojourn.agent.asking import Answer, Asked
 from sojourn.agent.types import (
     Called,
@@ -341,7 +341,8 @@ def test_ctrl_c_leaves_a_session_that_goes_on(tmp_path: Path, where_cut: str) ->
         model = Told(slow, say("fine"))
         agent = await agent_in(where, model)
         turn = asyncio.create_task(agent.turn("go"))
-        await asyncio.sleep(0.6)
+        begun = where.folder / "begun"
+        await until(lambda: where.of(Said) if where_cut == "stream" else begun.exists())
         turn.cancel()
         ended = await turn
         assert ended.finish is Finish.INTERRUPTED
@@ -368,7 +369,8 @@ def test_ctrl_c_leaves_a_session_that_goes_on(tmp_path: Path, where_cut: str) ->
 def test_what_a_person_sends_meanwhile_is_stored_at_once_and_read_at_the_next_safe_point(tmp_path: Path) -> None:
     async def main() -> None:
         where = await room(tmp_path)
-        model = Told(call("bash", command="sleep 0.5"), say("first answer"), say("second answer"))
+        wait = "touch begun; until [ -e sent ]; do sleep 0.05; done"
+        model = Told(call("bash", command=wait), say("first answer"), say("second answer"))
         agent = await agent_in(where, model)
 
         async def send(text: str) -> None:
@@ -376,8 +378,9 @@ def test_what_a_person_sends_meanwhile_is_stored_at_once_and_read_at_the_next_sa
             await where.store.commit(agent.session_id, Fence(epoch=0), [PutInbox(row)])
 
         turn = asyncio.create_task(agent.turn("go"))
-        await asyncio.sleep(0.2)
+        await until((where.folder / "begun").exists)
         await send("use tabs, please")
+        (where.folder / "sent").touch()
         ended = await turn
         body = model.text(1)
         assert body.index("sent the following message while you were working") < body.index("use tabs, please")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.talking import Told, agent_in, call, room, say
+from agent.talking import Told, agent_in, call, room, say, until
 from sojourn.agent.pricing import Pricing
 from sojourn.agent.types import Metered, Reminded, Returned, SessionOpened, WindowOpened
 from sojourn.base import ErrorKind, Finish, Usage, UserMistake
@@ -74,7 +74,7 @@ def test_a_call_that_was_settled_and_never_begun_is_told_as_such(tmp_path: Path)
         model = Told([CallEvent("c1", "bash", {"command": "touch x"}), 0.6, TextEvent("and"), 30.0], say("ok"))
         agent = await agent_in(where, model)
         turn = asyncio.create_task(agent.turn("go"))
-        await asyncio.sleep(1.0)
+        await until(lambda: any(isinstance(part, ToolCall) for m in agent.engine.in_view for part in m.parts))
         turn.cancel()
         assert (await turn).finish is Finish.INTERRUPTED
         await agent.set_mode("plan")
