@@ -12,6 +12,7 @@ from sojourn.agent.prefixing import Surroundings
 from sojourn.base import UserMistake
 from sojourn.config import Settings
 from sojourn.engine import Engine
+from sojourn.engine.looking import prefix_in_force
 from sojourn.record import Message, Part, PrefixSnapshot, Session, Store, ToolCall
 from sojourn.tools import Desk
 
@@ -29,7 +30,7 @@ class Goes(msgspec.Struct, frozen=True):
 async def prefix_for(store: Store, session_id: str | None, label: str, surroundings: Surroundings) -> Goes:
     """Reads the folder as far as the session needs it."""
     session = await store.session(session_id) if session_id else None
-    stored = await _in_force(store, session) if session else None
+    stored = await prefix_in_force(store, session.id) if session else None
     if session is None or stored is None:
         return Goes(await surroundings.prefix())
     style = surroundings.style.name if surroundings.style else ""
@@ -41,13 +42,6 @@ async def prefix_for(store: Store, session_id: str | None, label: str, surroundi
         return Goes(await surroundings.prefix(), "reload")
     await surroundings.look()
     return Goes(None)
-
-
-async def _in_force(store: Store, session: Session) -> PrefixSnapshot | None:
-    window = await store.newest_window(session.id)
-    sent = await store.newest_call(session.id, window_id=window.id) if window else None
-    name = (sent.prefix_id if sent else None) or (window.prefix_id if window else None)
-    return await store.prefix(name) if name else None
 
 
 async def _written_in(store: Store, session: Session) -> str:

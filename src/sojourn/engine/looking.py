@@ -7,7 +7,7 @@ import msgspec
 
 from sojourn.base import UserMistake
 from sojourn.engine.view import in_view
-from sojourn.record import Call, Store, Undo
+from sojourn.record import Call, PrefixSnapshot, Store, Undo
 from sojourn.request import Projection
 from sojourn.window import apply_trims
 from sojourn.wire import ModelRequest, RequestSettings, Traits
@@ -30,6 +30,14 @@ async def last_traits(store: Store, session_id: str) -> Traits | None:
     call = await store.newest_call(session_id, window_id=window.id) if window else None
     traits = call.settings.get("traits") if call else None
     return msgspec.convert(traits, Traits) if traits else None
+
+
+async def prefix_in_force(store: Store, session_id: str) -> PrefixSnapshot | None:
+    """What the newest request of the present window was sent with, else what the window opened with (P-7)."""
+    window = await store.newest_window(session_id)
+    sent = await store.newest_call(session_id, window_id=window.id) if window else None
+    name = (sent.prefix_id if sent else None) or (window.prefix_id if window else None)
+    return await store.prefix(name) if name else None
 
 
 async def numbered_request(store: Store, session_id: str, number: int) -> tuple[Call, ModelRequest]:

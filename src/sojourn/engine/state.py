@@ -11,6 +11,7 @@ from sojourn.base import Clock, Finish, Ids, Tokens, WorkFailed, finish_first
 from sojourn.checkpoint import Writer, WriterFailed
 from sojourn.config import Settings
 from sojourn.cycle import Lines, draw_lines, effective_limit, tiers_for
+from sojourn.engine.looking import prefix_in_force
 from sojourn.engine.types import EngineEvent, EventKind, OnEvent
 from sojourn.engine.view import STEPS_MEASURED, View, in_view
 from sojourn.meter import Calibration, Level, calibrated, estimate_text, estimate_value, learn, message_tokens, total
@@ -224,10 +225,7 @@ class State:
         """The stored snapshot of the present window is used byte for byte, on resume too; what the host offers now comes
         into force with the next window (P-7, reports 45 and 48). ``fixed``: tokens of what is offered."""
         self.offered, self.next_fixed = offered, fixed
-        window = await self.ports.store.newest_window(self.session.id)
-        sent = await self.ports.store.newest_call(self.session.id, window_id=window.id) if window else None
-        in_force = (sent.prefix_id if sent else None) or (window.prefix_id if window else None)
-        stored = await self.ports.store.prefix(in_force) if in_force else None
+        stored = await prefix_in_force(self.ports.store, self.session.id)
         if stored is None or (offered is not None and stored.id == offered.id):
             self.prefix, self.fixed = offered, fixed
             return
