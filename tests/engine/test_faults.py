@@ -605,7 +605,7 @@ def test_room_is_made_by_cutting_then_smaller_then_extraction_then_a_stop(monkey
             lines: list[int] = []
 
             def cutting(works_at: int) -> object:
-                async def cut(self: Engine, line: int) -> bool:
+                async def cut(state: object, line: int) -> bool:
                     lines.append(line)
                     return len(lines) == works_at
 
@@ -613,14 +613,14 @@ def test_room_is_made_by_cutting_then_smaller_then_extraction_then_a_stop(monkey
 
             await engine.observe(user("x " * 70_000))
             for works_at, ways in ((1, []), (2, [SMALLER]), (3, [SMALLER, EXTRACT])):
-                monkeypatch.setattr(Engine, "_cut_incoming", cutting(works_at))
+                monkeypatch.setattr(session, "cut_incoming", cutting(works_at))
                 await engine.project()
                 assert [one[1:] for one in asked] == ways
                 assert {one[0] for one in asked} <= {"overflow"}
                 assert lines == [60_800] * works_at
                 asked.clear()
                 lines.clear()
-            monkeypatch.setattr(Engine, "_cut_incoming", cutting(0))
+            monkeypatch.setattr(session, "cut_incoming", cutting(0))
             with pytest.raises(WorkFailed, match="newest messages alone do not fit") as stop:
                 await engine.project()
             assert "path" in stop.value.next_step

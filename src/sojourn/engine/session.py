@@ -25,6 +25,7 @@ from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.config import Settings
 from sojourn.cycle import check_window, decide, effective_limit, may_recover
 from sojourn.engine.changing import change_prefix
+from sojourn.engine.cutting import cut_incoming
 from sojourn.engine.firing import drain, fire, note_dirty, write_now
 from sojourn.engine.intake import finish_of, result_cap, take_in, take_in_part, title_of
 from sojourn.engine.joining import LEASE, find_or_create, fork, free_slot, take_lease
@@ -35,11 +36,10 @@ from sojourn.engine.state import Ports, Present, RefreshPrefix, State, prefix_to
 from sojourn.engine.switching import SHARES, compact, largest_parts, open_first, switch
 from sojourn.engine.types import Answer, Context, OnEvent, Projected, Rebuilt, Undone, summarise
 from sojourn.engine.undoing import redo, undo
-from sojourn.engine.view import in_view, tokens_of
+from sojourn.engine.view import in_view
 from sojourn.meter import Level, Watched, breakdown, learn, total
 from sojourn.record import (
     AddMessage,
-    AddTrims,
     Change,
     Checkpoint,
     Hit,
@@ -54,18 +54,12 @@ from sojourn.record import (
     Store,
     TakeInbox,
     Text,
-    Trim,
     Window,
 )
 from sojourn.record.sqlite import SqliteStore
-from sojourn.window import OpeningSection, OpenTask, apply_trims, is_finished, trim_tail
+from sojourn.window import OpeningSection, OpenTask, is_finished
 from sojourn.wire import ModelError, Traits
 
-_CUT_MARGIN = 50
-"""Tokens."""
-_CUT_TRIES = 4
-_CUT_ROUNDING = 10
-"""Tokens: sums of rounded numbers against the rounded sum."""
 _SMALLER: dict[str, tuple[float, ...]] = {"ladder": SHARES, "smaller": (0.35,), "extract": (0.2,)}
 """Budgets of an opening after a provider's refusal, by C-10's ways."""
 _RENEW_SECONDS = LEASE / 4_000
@@ -341,7 +335,7 @@ class Engine:
                         await self._make_room()
                     break
             elif decision.then == "cut_incoming":
-                await self._cut_incoming(state.lines().trigger)
+                await cut_incoming(state, state.lines().trigger)
                 break
             elif decision.then == "recover":
                 await self._make_room()
@@ -529,7 +523,7 @@ class Engine:
         for way in (None, "smaller", "extract"):
             if way is not None:
                 await switch(state, "overflow", shares=_SMALLER[way], extract_first=way == "extract")
-            if await self._cut_incoming(state.lines().hard):
+            if await cut_incoming(state, state.lines().hard):
                 return
         raise WorkFailed(
             f"stopped: the newest messages alone do not fit. {largest_parts(state)}",
@@ -558,34 +552,6 @@ class Engine:
         less than before: then nothing needs to leave it."""
         state = self._state
         return state.level().tokens < state.lines().trigger and self._fingerprint() not in self._refused
-
-    async def _cut_incoming(self, line: int) -> bool:
-        """C-6: cuts what came in and was not sent yet, so that the level comes under the line. False: nothing to cut."""
-        state = self._state
-        cut_already = {trim.seq for trim in state.view.window.trims}
-        unsent = [message for message in state.view.after(state.sent_upto) if message.seq not in cut_already]
-        bare = [msgspec.structs.replace(message, parts=()) for message in unsent]
-        size, frames = (tokens_of(some, state.calibration, state.traits.name) for some in (unsent, bare))
-        level, over = state.level().tokens, state.level().tokens - line + _CUT_MARGIN
-        trims: tuple[Trim, ...] = ()
-        for _ in range(_CUT_TRIES):  # a cut counts texts, the level whole messages: what is still over is cut as well
-            trims = tuple(trim_tail(unsent, max(0, size - frames - over), state.count))
-            cut = tokens_of([apply_trims(one, trims) for one in unsent], state.calibration, state.traits.name)
-            left = level - size + cut - line + _CUT_ROUNDING
-            if left <= 0:
-                break
-            over += left
-        if not trims:
-            return state.level().tokens <= state.lines().hard
-        await state.commit(AddTrims(state.view.window.id, trims))
-        window = await state.ports.store.window(state.view.window.id)
-        if window is None:
-            raise WorkFailed(f"window {state.view.window.id} cannot be read back", next_step="Run sojourn doctor.")
-        named = {trim.seq for trim in trims}
-        whole = [m for m in await state.ports.store.messages(self.session_id, after=min(named) - 1) if m.seq in named]
-        state.view.retrim(window, whole)
-        state.emit("incoming_cut", messages=sorted(named))
-        return state.level().tokens <= state.lines().hard
 
     def _named(self, message: Message) -> Message:
         ports = self._state.ports
