@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from sojourn.tools.globs import written_out
+
 _TOKEN = re.compile(r"\\.|\[[!^]?\]?[^]]*\]|.", re.DOTALL)
 _STAR = "*"
 _ANY = "?"
@@ -22,18 +24,8 @@ def has_wildcard(word: str) -> bool:
 
 def words_of_braces(word: str) -> list[str]:
     """``a{b,c}`` written out; where that are too many, with a star for each brace."""
-    done: list[str] = []
-    todo = [word]
-    while todo:
-        one = todo.pop()
-        found = _BRACES.search(one)
-        if found is None:
-            done.append(one)
-        else:
-            todo += [one[: found.start()] + choice + one[found.end() :] for choice in found[1].split(",")]
-        if len(done) + len(todo) > _BRACES_MOST:
-            return [_BRACES.sub("*", word)]
-    return list(dict.fromkeys(done))
+    words = written_out(word, _BRACES, _BRACES_MOST)
+    return [_BRACES.sub("*", word)] if words is None else list(dict.fromkeys(words))
 
 
 def may_meet(word: str, pattern: str, *, dots: bool = True) -> bool:

@@ -35,20 +35,27 @@ def matcher(pattern: str) -> re.Pattern[str]:
         raise UserMistake(f"The pattern is none: {error}", next_step="Give one such as **/*.py") from error
 
 
-def _expanded(pattern: str) -> list[str]:
-    """Braces written out."""
+def written_out(word: str, braces: re.Pattern[str], most: int) -> list[str] | None:
+    """``a{b,c}`` as all the words that it stands for; None: more than ``most``. ``braces`` finds one, its choices a group."""
     done: list[str] = []
-    todo = [pattern]
+    todo = [word]
     while todo:
         one = todo.pop()
-        found = _BRACES.search(one)
+        found = braces.search(one)
         if found is None:
             done.append(one)
         else:
             todo += [one[: found.start()] + choice + one[found.end() :] for choice in found[1].split(",")]
-        if len(done) + len(todo) > _EXPANDED_MOST:
-            raise UserMistake("The pattern has too many braces.", next_step="Give a simpler one.")
+        if len(done) + len(todo) > most:
+            return None
     return done
+
+
+def _expanded(pattern: str) -> list[str]:
+    words = written_out(pattern, _BRACES, _EXPANDED_MOST)
+    if words is None:
+        raise UserMistake("The pattern has too many braces.", next_step="Give a simpler one.")
+    return words
 
 
 def _regex(pattern: str) -> str:
