@@ -26,7 +26,8 @@ _RULES_SHARE = 15
 
 
 class Notes:
-    """The reminders of one agent. What was told is read off the view, never remembered here."""
+    """The reminders of one agent, from live state. Whether a kind was told is read off the view; only rule files that were
+    reached are remembered, since they come in portions."""
 
     def __init__(
         self,
