@@ -10,6 +10,7 @@ import msgspec
 from sojourn.agent import Agent
 from sojourn.agent.types import AgentEvent
 from sojourn.base import Finish, ManualClock, Usage
+from sojourn.checkpoint import ExtractiveWriter
 from sojourn.config import Folders
 from sojourn.models import ENCODERS, canonical
 from sojourn.record import Store
@@ -102,6 +103,8 @@ async def room(tmp_path: Path, *, on_disk: bool = False) -> Room:
 async def agent_in(where: Room, model: Told, **options: Any) -> Agent:
     """An agent in mode ``full``, in a trusted folder, unless ``options`` say otherwise."""
     given: dict[str, Any] = {"mode": "full", "trusted": True, "environ": {}, "clock": where.clock} | options
+    # What the model is told to say is meant for the conversation: checkpoints are written without it.
+    given.setdefault("writer", ExtractiveWriter())
     base = where.folder.parent / "home"
     return await Agent.open(
         store=where.store,

@@ -10,7 +10,7 @@ from agent.talking import Room, Told, agent_in, call, room, say
 from sojourn.agent.types import Returned, SessionOpened, WindowOpened
 from sojourn.config import Settings
 from sojourn.config.settings import Permissions
-from sojourn.tools import CORE, Tool, said
+from sojourn.tools import CORE, TASK, Tool, said
 
 pytestmark = pytest.mark.design("P-6")
 
@@ -39,7 +39,7 @@ def results(where: Room) -> list[tuple[str, str]]:
     return [(event.state, event.text) for event in where.of(Returned)]
 
 
-CORE_NAMES = sorted(tool.name for tool in CORE)
+CORE_NAMES = sorted(tool.name for tool in (*CORE, TASK))
 WITH_SKILL = sorted([*CORE_NAMES, "skill"])
 
 

@@ -158,6 +158,8 @@ SAID = {
     "checkpoint.thresholds": '["99%"]',
     "checkpoint.reserved": "1",
     "checkpoint.push_caps": "{ pins = 1 }",
+    "checkpoint.model": '"evil/model"',
+    "checkpoint.budget_share": "1",
     "rebuild.recent_user": "0",
     "rebuild.recent_user_per_msg": "1",
     "rebuild.working_set": "false",

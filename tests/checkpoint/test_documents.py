@@ -1,4 +1,4 @@
-"""Paths, the rendering for people, and putting it in place."""
+"""The rendering for people, and putting it in place."""
 
 import os
 import stat
@@ -6,23 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.base import CountingIds, Item, ItemStatus, ManualClock, Section, Usage, UserMistake, WorkFailed
+from sojourn.base import CountingIds, Item, ItemStatus, ManualClock, Section, Usage, WorkFailed
 from sojourn.checkpoint import (
     Written,
-    checkpoint_path,
     checkpoint_row,
-    global_memory_path,
     items_sha,
-    notes_path,
-    progress_path,
-    project_memory_path,
     render_checkpoint,
     write_checkpoint_file,
 )
 from sojourn.checkpoint.writer import WriterInput
+from sojourn.memory import layout, path_of
 from sojourn.record import Checkpoint
 
-ROOT = Path("/memory")
 ITEMS = (
     Item(id="in-1", section=Section.INTENT, text="m3: Fix the login", sources=(3,), written_seq=12),
     Item(id="di-1", section=Section.DIRECTIVES, text="Never push.\nReally.", sources=(3, 9), written_seq=12),
@@ -33,39 +28,6 @@ ITEMS = (
 def _row(**more: object) -> Checkpoint:
     base = Checkpoint(id="ckp_1", covered_seq=12, items=ITEMS, items_sha="x", writer="extractive", range=(4, 12))
     return base if not more else type(base)(**{name: more.get(name, getattr(base, name)) for name in base.__struct_fields__})
-
-
-@pytest.mark.design("K-1")
-@pytest.mark.report(87)
-def test_each_document_has_one_place() -> None:
-    assert checkpoint_path(ROOT, "ses_1") == ROOT / "sessions/ses_1/checkpoint.md"
-    assert notes_path(ROOT, "ses_1") == ROOT / "sessions/ses_1/notes.md"
-    assert progress_path(ROOT, "ses_1", "t.2") == ROOT / "sessions/ses_1/tasks/t.2/progress.md"
-    assert project_memory_path(ROOT, "ab12") == ROOT / "projects/ab12/MEMORY.md"
-    assert global_memory_path(ROOT) == ROOT / "global/MEMORY.md"
-
-
-@pytest.mark.design("K-1", "T-9")
-@pytest.mark.parametrize(
-    "bad",
-    ["", ".", "..", "../x", "a/b", "a\\b", "/etc", "-rf", ".hidden", "a\0b", "a" * 129, "con", "NUL.txt", "a b", "x.", "a\n"],
-)
-def test_an_id_that_is_no_plain_name_is_refused(bad: str) -> None:
-    for make in (
-        lambda: checkpoint_path(ROOT, bad),
-        lambda: notes_path(ROOT, bad),
-        lambda: progress_path(ROOT, bad, "t"),
-        lambda: progress_path(ROOT, "s", bad),
-        lambda: project_memory_path(ROOT, bad),
-    ):
-        with pytest.raises(UserMistake, match="cannot be part of a path") as error:
-            make()
-        assert error.value.next_step
-
-
-@pytest.mark.design("K-1")
-def test_longest_id_is_taken() -> None:
-    assert checkpoint_path(ROOT, "a" * 128).parent.name == "a" * 128
 
 
 @pytest.mark.design("K-7", "R-6")
@@ -107,7 +69,7 @@ def test_an_empty_checkpoint_is_only_its_head() -> None:
 
 @pytest.mark.design("K-7", "R-6", "T-9")
 def test_file_is_read_only_in_private_folders(tmp_path: Path) -> None:
-    path = checkpoint_path(tmp_path / "memory", "ses_1")
+    path = path_of(tmp_path / "memory", layout.checkpoint("ses_1"))
     write_checkpoint_file(path, "eins\n")
     write_checkpoint_file(path, "zwei 你好\n")
     assert path.read_bytes() == "zwei 你好\n".encode()

@@ -209,7 +209,7 @@ def test_built_in_tiers_at_their_borders(trigger: int, percents: list[int]) -> N
 
 @pytest.mark.design("C-3")
 @pytest.mark.parametrize("policy", ["balanced", "economy"])
-@pytest.mark.parametrize(("trigger", "tiers"), [(24_999, ()), (25_000, (17_500,)), (900_001, (630_000,))])
+@pytest.mark.parametrize(("trigger", "tiers"), [(24_999, ()), (25_000, (21_250,)), (900_001, (765_000,))])
 def test_the_thrifty_policies_have_one_tier(policy: str, trigger: int, tiers: tuple[int, ...]) -> None:
     assert tiers_for(trigger, policy, CheckpointSettings()) == tiers  # type: ignore[arg-type]
 
@@ -344,7 +344,7 @@ def test_after_an_undo_the_trigger_is_the_hard_line() -> None:
     measured = Economics(growth=1_000, steps=50, opening_level=20_000, opening_written=20_000)
     got = draw_lines(200_000, output_cap=None, settings=chosen, economics=measured, undone=True)
     assert (got.trigger, got.hard, got.full_trigger) == (190_000, 190_000, 180_000)
-    assert got.tiers == (133_000,)
+    assert got.tiers == (161_500,)
 
 
 @pytest.mark.design("C-18")
@@ -353,5 +353,5 @@ def test_the_policy_lowers_the_trigger_and_the_tiers_with_it() -> None:
     measured = Economics(growth=1_000, steps=50, opening_level=20_000, opening_written=20_000)
     got = draw_lines(1_000_000, output_cap=None, settings=chosen, economics=measured)
     # n g = sqrt(2 * 25,000 * 1,000 / 0.1) = 22,360.7: under a quarter of the full trigger
-    assert (got.full_trigger, got.trigger, got.tiers, got.policy) == (900_000, 225_000, (157_500,), "economy")
+    assert (got.full_trigger, got.trigger, got.tiers, got.policy) == (900_000, 225_000, (191_250,), "economy")
     assert draw_lines(1_000_000, output_cap=None, settings=chosen).trigger == 900_000

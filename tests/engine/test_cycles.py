@@ -119,6 +119,7 @@ class FailingWriter:
     """A model writer that fails as it is told to."""
 
     name = "model"
+    forks = False
 
     def __init__(self, failure: WriterFailed) -> None:
         self.failure = failure

@@ -260,6 +260,7 @@ def test_no_writers_answer_is_taken_unseen() -> None:
     async def main() -> None:
         class Loose:
             name = "model"
+            forks = False
 
             async def write(self, run: WriterInput) -> Written:
                 good = Item("k1", Section.KNOWLEDGE, "password = hunter2hunter2 for the gauge", sources=(1, 9_999))

@@ -9,7 +9,7 @@ import pytest
 
 from engine.sessions import prose, reads, says, user
 from sojourn.base import Finish, Item, ItemStatus, ManualClock, Section
-from sojourn.checkpoint import WriterInput
+from sojourn.checkpoint import WriterInput, extract
 from sojourn.config import CheckpointSettings, Rebuild, Settings
 from sojourn.cycle import draw_lines
 from sojourn.engine import opening
@@ -46,6 +46,10 @@ def checkpoint(covered: int, *items: Item) -> Checkpoint:
 
 
 Compose = Callable[[Frame], Awaitable[Composed | None]]
+
+
+async def by_extraction(items: tuple[Item, ...], gone: tuple[Message, ...], covered: int) -> tuple[Item, ...]:
+    return extract(WriterInput(items=items, messages=gone, range=(covered, gone[-1].seq), trigger=40_000))
 
 
 def composed(
@@ -95,7 +99,7 @@ def rebuilt(
 def compacted(
     monkeypatch: pytest.MonkeyPatch, messages: Sequence[Message], items: Sequence[Item] = (), covered: int = 0, **frame: Any
 ) -> tuple[Composed | None, OpeningInput | None]:
-    return composed(monkeypatch, messages, lambda f: compose_compaction(f, items, covered), **frame)
+    return composed(monkeypatch, messages, lambda f: compose_compaction(f, items, covered, by_extraction), **frame)
 
 
 # --- start --------------------------------------------------------------------------------------------------------
@@ -241,21 +245,25 @@ def touching(path: str) -> Message:
 def test_the_working_set_is_of_what_leaves_and_what_stays_within_three_hundredths(monkeypatch: pytest.MonkeyPatch) -> None:
     rooms: list[int] = []
 
-    def watched(messages: Sequence[Message], room: int, count: Callable[[str], int]) -> str:
+    def watched(messages: Sequence[Message], room: int, count: Callable[[str], int], *, before: str, root: str) -> str:
         rooms.append(room)
+        assert (before, root) == ("- earlier.py (read m1)", "/work")
         return " ".join(str(message.seq) for message in messages)
 
     monkeypatch.setattr(opening, "working_set", watched)
     history = [user("Go."), touching("a.py"), user("On."), touching("b.py"), touching("c.py")]
-    _, inp = rebuilt(monkeypatch, history, checkpoint(2, item(1)), share_base=50_000)
-    assert (rooms, inp.working_set) == ([1_500], "3 4 5")
-    _, inp = rebuilt(monkeypatch, history, share_base=20)
+    shown = tuple(msgspec.structs.replace(message, seq=seq) for seq, message in enumerate(history, 1))
+    known: dict[str, Any] = {"in_view": shown, "carried": "- earlier.py (read m1)", "root": "/work"}
+    # Behind the mark or not: what the window showed up to its digest leaves view; message 5 stays.
+    _, inp = rebuilt(monkeypatch, history, checkpoint(2, item(1)), share_base=50_000, **known)
+    assert (rooms, inp.digest_seq, inp.working_set) == ([1_500], 4, "1 2 3 4")
+    _, inp = rebuilt(monkeypatch, history, share_base=20, **known)
     assert rooms[-1] == 1
-    _, inp = rebuilt(monkeypatch, history, settings=Settings(rebuild=Rebuild(working_set=False)))
+    _, inp = rebuilt(monkeypatch, history, settings=Settings(rebuild=Rebuild(working_set=False)), **known)
     assert (len(rooms), inp.working_set) == (2, "")
-    _, compact = compacted(monkeypatch, history, share_base=100)
+    _, compact = compacted(monkeypatch, history, share_base=100, **known)
     assert compact is not None
-    assert (rooms[-1], compact.working_set) == (3, "1 2 3 4 5")
+    assert (rooms[-1], compact.working_set) == (3, " ".join(str(seq) for seq in range(1, compact.covered_seq + 1)))
 
 
 @pytest.mark.design("W-2", "C-2")
@@ -336,18 +344,19 @@ def test_a_rounds_own_start_is_a_persons_message_and_the_live_tail_costs_no_roun
 
 @pytest.mark.design("W-14")
 def test_what_goes_becomes_items_with_the_open_ones_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[WriterInput] = []
+    given: list[tuple[tuple[Item, ...], tuple[Message, ...], int]] = []
 
-    def extract(run: WriterInput) -> tuple[Item, ...]:
-        given.append(run)
+    async def summarise(items: tuple[Item, ...], gone: tuple[Message, ...], covered: int) -> tuple[Item, ...]:
+        given.append((items, gone, covered))
         return (item(1), item(2, status=ItemStatus.DONE), item(3))
 
-    monkeypatch.setattr(opening, "extract", extract)
-    done, inp = compacted(monkeypatch, rounds(3), [item(1), item(8, status=ItemStatus.DONE)], covered=2, share_base=4_000)
+    known = [item(1), item(8, status=ItemStatus.DONE)]
+    done, inp = composed(monkeypatch, rounds(3), lambda f: compose_compaction(f, known, 2, summarise), share_base=4_000)
     assert done is not None
     assert inp is not None
-    assert [one.id for one in given[0].items] == ["i1"]
-    assert ([message.seq for message in given[0].messages], given[0].range, given[0].trigger) == ([3, 4], (2, 4), 4_000)
+    items, gone, covered = given[0]
+    assert [one.id for one in items] == ["i1"]
+    assert ([message.seq for message in gone], covered) == ([3, 4], 2)
     assert [one.id for one in done.items] == [one.id for one in inp.items] == ["i1", "i3"]
 
 

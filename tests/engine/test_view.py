@@ -5,8 +5,9 @@ from collections import deque
 import pytest
 
 from sojourn.base import Finish, Usage
+from sojourn.engine.economy import Spent, economics
 from sojourn.engine.view import STEPS_MEASURED, View, tokens_of
-from sojourn.meter import Calibration, message_tokens, total
+from sojourn.meter import Calibration, Prices, message_tokens, total
 from sojourn.record import Block, Call, Message, Text, ToolCall, Trim, Window
 
 FRAME = 4
@@ -117,12 +118,12 @@ def test_only_a_later_window_is_pending_and_only_until_its_first_answer() -> Non
 def test_growth_is_the_mean_of_the_newest_fifty_steps_across_windows() -> None:
     growth: deque[int] = deque(maxlen=STEPS_MEASURED)
     before = view(growth=growth)
-    empty = before.economics(9, 8)
+    empty = economics(before, Spent(), Prices(), level=9, written=8)
     assert (empty.growth, empty.steps, empty.opening_level, empty.opening_written) == (0.0, 0, 9, 8)
     before.extend(answer(seq, 1_000 - FRAME) for seq in range(1, 31))
     after = view(at=window(3, opened=30), growth=growth)
     after.extend(answer(seq, 2_000 - FRAME) for seq in range(31, 52))
-    known = after.economics(700, 600)
+    known = economics(after, Spent(), Prices(), level=700, written=600)
     assert known.steps == 50  # the first of 51 has left
     assert known.growth == (29 * 1_000 + 21 * 2_000) / 50
     assert (known.opening_level, known.opening_written) == (700, 600)

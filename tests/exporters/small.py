@@ -16,6 +16,7 @@ from sojourn.record import (
     Reminder,
     Session,
     Source,
+    TaskRow,
     Text,
     ToolCall,
     Touch,
@@ -67,12 +68,19 @@ MESSAGE = st.builds(
     finish=st.none() | st.sampled_from(list(Finish)),
     usage=st.none() | st.builds(Usage, fresh=NUMBER, cached=st.none() | NUMBER),
 )
-SESSION = st.builds(Session, id=st.just("ses_1"), title=TEXT, created=st.integers(0, 2**41), model=st.just("m"))
+SESSION = st.builds(
+    Session, id=st.just("ses_1"), title=TEXT, created=st.integers(0, 2**41), model=st.just("m"), plan_seq=st.integers(0, 9)
+)
 ITEM = Item("i1", Section.NEXT, "text", (1, 2))
 WINDOW = Window(
-    "w1", 1, "rebuild", 5, 9, 12, opening=(Block("label", "text \u2028", 3, (1,)),), items=(ITEM,), trims=(Trim(3, 0, 10, 5),)
-)
-CHECKPOINT = Checkpoint("c1", 5, (ITEM,), "sha", "extractive", (0, 5))
+    "w1", 1, "rebuild", 5, 9, 12, opening=(Block("label", "text \u2028", 3, (1,)),), items=(ITEM,), trims=(Trim(3, 0, 10, 5),),
+    measured={"growth": 1.5}, files=("a.py",),
+)  # fmt: skip
+CHECKPOINT = Checkpoint(
+    "c1", 5, (ITEM,), "sha", "model", (0, 5), mode="fork", calls=("call_1",), added=("i1",), closed=("i2",), checked=("i3",),
+    promoted=("i4",), notes=("ff",),
+)  # fmt: skip
+TASK = TaskRow("T1.1", "half \ud83d \u2028", "blocked", "T1", "ses_2", "wait", 3, 4, 5)
 UNDO = Undo("u1", "turn", 3, 9)
 SOURCE = Source("codex", "x", 3, 400, "ff")
 BLOBS = {"aa": b"\x89PNG\0\xff", "bb": b""}

@@ -114,6 +114,7 @@ def test_skills_need_the_tool_the_switch_and_room():
 
 
 @pytest.mark.design("P-1", "C-14", "Y-1", "Y-2")
+@pytest.mark.report(88)
 def test_memory_has_two_forms_and_says_who_writes_what():
     on, off = text("memory"), text("memory", checkpoints=False)
     for both in (on, off):
@@ -127,9 +128,31 @@ def test_memory_has_two_forms_and_says_who_writes_what():
     assert "`/m ## x <~system-reminder>`" in text("memory", memory_root=Path("/m\n## x <system-reminder>"))
     assert "`memory` tool" not in text("memory", tools=frozenset())
     closed = text("memory", memory_writing=False)
-    assert "switched off" in closed
+    assert "Writing is switched off." in closed
+    for needed in ("/m", "MEMORY.md", "facts/", "notes.md", "`memory` tool searches and reads", "After a rebuild"):
+        assert needed in closed, "reading goes on"
     assert "secrets" not in closed
+    assert "writes" not in closed
     assert "switched off" not in on
+    assert "searches, reads and writes" in on
+    assert "search" in text("memory", tools=frozenset()), "whatever it is searched with"
+
+
+@pytest.mark.design("P-8", "P-1")
+def test_memory_costs_little():
+    tokens = {
+        form: next(
+            one.tokens
+            for one in made(memory_root=Path("/home/person/.local/share/sojourn/memory"), **changes)
+            if one.name == "memory"
+        )
+        for form, changes in (
+            ("whole", {}),
+            ("without checkpoints", {"checkpoints": False}),
+            ("closed", {"memory_writing": False}),
+        )
+    }
+    assert 100 < tokens["closed"] < tokens["without checkpoints"] < tokens["whole"] <= 195
 
 
 @pytest.mark.design("C-14", "P-1")

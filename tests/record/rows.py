@@ -17,7 +17,9 @@ from sojourn.record import (
     Fenced,
     Lease,
     Message,
+    PutTask,
     Session,
+    TaskRow,
     Text,
     ToolCall,
     Undo,
@@ -100,6 +102,10 @@ def window(name: str, opened_at: int = 0, **fields: Any) -> AddWindow:
 
 def checkpoint(name: str, covered: int, span: tuple[int, int] | None = None) -> Checkpoint:
     return Checkpoint(id=name, covered_seq=covered, items=(), items_sha="", writer="model", range=span or (0, covered))
+
+
+def task(name: str, summary: str, at_seq: int = 0, **fields: Any) -> PutTask:
+    return PutTask(TaskRow(name, summary, at_seq=at_seq, **fields))
 
 
 def undo_turn(name: str, after: int, upto: int) -> AddUndo:

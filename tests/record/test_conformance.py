@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from record.rows import Desk, at_desk, call, checkpoint, model, sit, undo_turn, user, window
+from record.rows import Desk, at_desk, call, checkpoint, model, sit, task, undo_turn, user, window
 from sojourn.base import Finish, Item, Section, Usage, UserMistake, WorkFailed
 from sojourn.record import (
     AddCheckpoint,
@@ -24,6 +24,7 @@ from sojourn.record import (
     Fence,
     Fenced,
     File,
+    ForkOf,
     Image,
     InboxRow,
     Message,
@@ -34,6 +35,7 @@ from sojourn.record import (
     PrefixSnapshot,
     PutInbox,
     PutPrefix,
+    PutSnapshot,
     Reasoning,
     Reminder,
     Session,
@@ -41,6 +43,7 @@ from sojourn.record import (
     SetSlot,
     SettlePart,
     Slot,
+    Snapshot,
     Source,
     Store,
     TakeInbox,
@@ -136,6 +139,29 @@ def test_a_session_is_found_by_id_prefix_and_foreign_id(where: Where) -> None:
     at_desk(where, story)
 
 
+@pytest.mark.design("W-9")
+def test_the_accepted_plan_is_kept_and_can_be_dropped(where: Where) -> None:
+    async def story(desk: Desk) -> None:
+        async def plan(sid: str) -> int:
+            session = await desk.store.session(sid)
+            assert session is not None
+            return session.plan_seq
+
+        await desk.talk(3)
+        assert await plan(desk.sid) == 0
+        await desk.put(SetSession(plan_seq=2))
+        await desk.put(SetSession(title="t"))
+        assert await plan(desk.sid) == 2
+        await sit(None, "ses_f", store=desk.store, fork_of=ForkOf(desk.sid, None, 3))
+        assert await plan("ses_f") == 0  # a fork inherits it only if whoever makes it says so
+        await sit(None, "ses_g", store=desk.store, fork_of=ForkOf(desk.sid, None, 3), plan_seq=2)
+        assert await plan("ses_g") == 2
+        await desk.put(SetSession(plan_seq=0))
+        assert [await plan(sid) for sid in (desk.sid, "ses_g")] == [0, 2]
+
+    at_desk(where, story)
+
+
 @pytest.mark.design("R-1", "R-14")
 def test_set_session_leaves_what_it_does_not_name(where: Where) -> None:
     async def story(desk: Desk) -> None:
@@ -222,6 +248,8 @@ def test_any_text_comes_back(where: Where, text: str) -> None:
             Pin(PinRow("p1", text)),
             SetSession(title=text),
             PutInbox(InboxRow("i1", text)),
+            task("T1", text, next_action=text),
+            PutSnapshot(Snapshot("s1", 0, "t", text, "after_turn")),
         )
         one, two = await desk.store.messages(desk.sid)
         assert (one.parts, one.source, one.foreign_id) == ((Text(text),), text, text)
@@ -231,6 +259,8 @@ def test_any_text_comes_back(where: Where, text: str) -> None:
         )
         assert [pin.text for pin in await desk.store.pins(desk.sid)] == [text]
         assert [row.text for row in await desk.store.inbox(desk.sid)] == [text]
+        assert [(row.summary, row.next_action) for row in await desk.store.tasks(desk.sid)] == [(text, text)]
+        assert [row.root for row in await desk.store.snapshots(desk.sid)] == [text]
         (session,) = await desk.store.sessions()
         assert session.title == text
         await desk.store.search(text)
@@ -412,11 +442,15 @@ def test_all_changes_go_in_or_none(where: Where) -> None:
             Pin(PinRow("p", "t")),
             PutPrefix(PrefixSnapshot("x")),
             SetSlot(Slot(generation=5)),
+            task("T1", "t"),
+            PutSnapshot(Snapshot("s1", 0, "t", "/r", "before_turn")),
         )
         assert await desk.refused(*good, SettlePart("nowhere", 0, Text(""))) == "missing"
         assert await desk.seqs() == [1]
         assert list(await desk.store.windows(desk.sid)) == []
         assert list(await desk.store.pins(desk.sid)) == []
+        assert list(await desk.store.tasks(desk.sid)) == []
+        assert list(await desk.store.snapshots(desk.sid)) == []
         assert await desk.store.prefix("x") is None
         assert await desk.store.slot(desk.sid) == Slot()
         assert list(await desk.store.search("needle")) == []
@@ -435,6 +469,7 @@ def test_a_repeat_is_answered_as_done(where: Where) -> None:
             OpenCall(Call("c1", "main", 1)),
             AddCheckpoint(checkpoint("k1", 1)),
             undo_turn("u1", 0, 1),
+            PutSnapshot(Snapshot("s1", 2, "t", "/r", "after_turn")),
         )
         first = await desk.put(*rows, head=0)
         again = await desk.put(*rows, head=0)
@@ -446,6 +481,7 @@ def test_a_repeat_is_answered_as_done(where: Where) -> None:
         assert len(await desk.store.messages(desk.sid, include_undone=True)) == 3
         assert len(await desk.store.windows(desk.sid)) == 1
         assert len(await desk.store.undos(desk.sid)) == 1
+        assert len(await desk.store.snapshots(desk.sid)) == 1
         for row in rows[2:]:
             assert (await desk.put(row)).repeated
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from record.rows import Desk, at_desk, call, checkpoint, model, sit, undo_turn, user, window
+from record.rows import Desk, at_desk, call, checkpoint, model, sit, task, undo_turn, user, window
 from sojourn.base import Item, Section, UserMistake
 from sojourn.record import (
     AddCheckpoint,
@@ -24,8 +24,10 @@ from sojourn.record import (
     PrefixSnapshot,
     PutInbox,
     PutPrefix,
+    PutSnapshot,
     Reasoning,
     SetSession,
+    Snapshot,
     Text,
 )
 from sojourn.record.scrub import Scrubber
@@ -50,7 +52,8 @@ def test_delete_takes_the_session_its_children_and_all_their_rows(where: Where) 
                 PutPrefix(PrefixSnapshot(f"{at is other}")), AddCheckpoint(checkpoint(f"{at.sid}k", 1)),
                 undo_turn(f"{at.sid}u", 0, 1),
                 OpenCall(Call(f"{at.sid}c", "main", 1, prefix_id="True")), Pin(PinRow("p", "t")),
-                PutInbox(InboxRow(f"{at.sid}i", "t")),
+                PutInbox(InboxRow(f"{at.sid}i", "t")), task("T1", "t"),
+                PutSnapshot(Snapshot(f"{at.sid}s", 1, "tree", "/r", "before_turn")),
             )  # fmt: skip
         await desk.put(user("more", "needle"))
         assert await store.delete("ses_1") == 4
@@ -59,6 +62,9 @@ def test_delete_takes_the_session_its_children_and_all_their_rows(where: Where) 
         assert list(await store.messages("ses_c", include_undone=True)) == []
         assert await store.window("ses_1w") is None
         assert (await store.blob(gone), await store.blob(kept)) == (None, b"kept")
+        left = {name: store._db.execute(f"SELECT count(*) FROM {name}").fetchone() for name in ("tasks", "snapshots")}  # type: ignore[union-attr]
+        assert left == {"tasks": (1,), "snapshots": (1,)}
+        assert (len(await store.tasks("ses_2")), len(await store.snapshots("ses_2"))) == (1, 1)
         assert await store.prefix("False") is None
         assert await store.prefix("True") is not None
         await other.put(user("again", "needle"))
@@ -110,6 +116,8 @@ async def _spread(desk: Desk, secret: str) -> None:
         PutPrefix(PrefixSnapshot("x", system=(Block("rules", secret),), tools=({"name": "n", "description": secret},))),
         Pin(PinRow("p", secret)), PutInbox(InboxRow("i", secret)), SetSession(title=f"about {secret}"),
         OpenCall(Call("c1", "main", 1)), CloseCall("c1", error=f"refused {secret}"),
+        task("T1", f"older {secret}"), task("T1", f"do {secret}", next_action=f"{secret} first", status="blocked"),
+        PutSnapshot(Snapshot("s1", 1, "tree", f"/r/{secret}", "before_turn")),
     )  # fmt: skip
 
 
@@ -122,10 +130,10 @@ def test_scrub_replaces_the_text_everywhere_and_keeps_the_seqs(where: Where, sec
         other = await sit(None, "ses_2", store=store)
         await other.put(user("o1", "nothing here"))
         before = [await store.revision(name) for name in ("ses_1", "ses_2")]
-        assert await store.scrub(secret, "[gone]") == 20
+        assert await store.scrub(secret, "[gone]") == 24
         rows = [
             *await store.messages("ses_1"), *await store.windows("ses_1"), *await store.checkpoints("ses_1"),
-            *await store.pins("ses_1"),
+            *await store.pins("ses_1"), *await store.tasks("ses_1", every_state=True), *await store.snapshots("ses_1"),
             *await store.inbox("ses_1"), *await store.calls("ses_1"), await store.session("ses_1"), await store.prefix("x"),
         ]  # fmt: skip
         assert secret not in str(rows).replace("\\\\", "\\")
@@ -140,6 +148,9 @@ def test_scrub_replaces_the_text_everywhere_and_keeps_the_seqs(where: Where, sec
         assert (text, image.size) == (Text("[gone]"), 5)
         assert await store.blob(file.blob) == b"one [gone] two [gone]"
         assert (file.size, file.excerpt) == (21, "[gone]")
+        (todo,) = await store.tasks("ses_1")
+        assert (todo.summary, todo.next_action, todo.status) == ("do [gone]", "[gone] first", "blocked")
+        assert [row.root for row in await store.snapshots("ses_1")] == ["/r/[gone]"]
         assert (await store.space()).blobs == 26  # the old one is gone, and so it is known by its new address
         assert (await store.space()).orphans == 0
         after = [await store.revision(name) for name in ("ses_1", "ses_2")]
@@ -164,6 +175,34 @@ def test_scrub_leaves_ids_and_words_of_the_engine_alone(where: Where) -> None:
         assert (await desk.store.session(desk.sid)).mode == "ask"  # type: ignore[union-attr]
         with pytest.raises(UserMistake, match="empty"):
             await desk.store.scrub("", "#")
+
+    at_desk(where, story)
+
+
+@pytest.mark.design("R-16", "Y-3", "K-10", "W-12")
+def test_scrub_leaves_names_in_tasks_snapshots_and_checkpoints_alone(where: Where) -> None:
+    names = ("n1", "n2")
+    item = Item("n1", Section.NEXT, "n1 open user", by="user")
+    mark = msgspec.structs.replace(
+        checkpoint("k1", 0), items=(item,), mode="fork", calls=names, added=names, closed=names, checked=names, promoted=names,
+        notes=names,
+    )  # fmt: skip
+    todo = task("T1", "T1 in_progress n1", status="in_progress", owner="n1", parent_id="n1", next_action="n1 next")
+    shot = Snapshot("n1", 0, "n1", "/r/n1", "before_turn")
+
+    async def story(desk: Desk) -> None:
+        await desk.put(
+            AddCheckpoint(mark), todo, PutSnapshot(shot), window("w1", items=(item,), measured={"n1": 1.5}, files=("/r/n1",))
+        )
+        for word in ("n1", "in_progress", "user", "open", "before_turn", "fork", "T1"):
+            await desk.store.scrub(word, "#")
+        clean = msgspec.structs.replace(item, text="# # #")
+        assert await desk.store.newest_checkpoint(desk.sid) == msgspec.structs.replace(mark, items=(clean,))
+        assert await desk.store.tasks(desk.sid) == [msgspec.structs.replace(todo.task, summary="# # #", next_action="# next")]
+        assert await desk.store.snapshots(desk.sid) == [msgspec.structs.replace(shot, root="/r/#")]
+        row = await desk.store.newest_window(desk.sid)
+        assert row is not None
+        assert (row.items, row.measured, row.files) == ((clean,), {"n1": 1.5}, ("/r/#",))
 
     at_desk(where, story)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from record.rows import Desk, checkpoint, redo, sit, undo_turn, undo_window, user, window
+from record.rows import Desk, checkpoint, redo, sit, task, undo_turn, undo_window, user, window
 from sojourn.record import AddCheckpoint, Fenced, ForkOf
 
 
@@ -38,6 +38,12 @@ class Model:
     def visible(self, kind: str) -> list[str]:
         return [row[1] for at, row in enumerate(self.rows) if row[0] == kind and not self.hidden(at)]
 
+    def tasks(self) -> list[tuple[str, str]]:
+        """Id and state: the newest of each id, where the first of it stands."""
+        return list(
+            dict(row[1].split("=") for at, row in enumerate(self.rows) if row[0] == "task" and not self.hidden(at)).items()
+        )
+
     def standing(self) -> list[str]:
         closed = {row[1] for row in self.rows if row[0] == "redo"}
         undone = [row[1].split("/")[0] for row in self.rows if row[0] in {"undo", "undow"}]
@@ -45,7 +51,7 @@ class Model:
 
 
 _STEP = st.tuples(
-    st.sampled_from(["say", "say", "say", "window", "mark", "undo", "undo window", "redo", "fork"]),
+    st.sampled_from(["say", "say", "say", "window", "mark", "task", "task", "undo", "undo window", "redo", "fork"]),
     st.integers(0, 9),
     st.integers(0, 9),
 )
@@ -66,6 +72,9 @@ async def _step(desk: Desk, model: Model, name: str, verb: str, one: int, two: i
         covered = min(one, model.head)
         await desk.put(AddCheckpoint(checkpoint(name, covered)))
         model.rows.append(("mark", name, covered, 0))
+    elif verb == "task":
+        await desk.put(task(f"T{one % 3}", name, model.head))
+        model.rows.append(("task", f"T{one % 3}={name}", model.head, 0))
     elif verb == "undo":
         low, high = sorted((one, two))
         answer = await desk.commit(undo_turn(name, low, high))
@@ -101,13 +110,17 @@ async def _compare(desk: Desk, model: Model) -> None:
     assert [row.id for row in await store.checkpoints(sid)] == marks
     mark = await store.newest_checkpoint(sid)
     assert (mark.id if mark else None) == (marks[-1] if marks else None)
+    assert [(row.id, row.summary) for row in await store.tasks(sid)] == model.tasks()
+    every = [f"{row.id}={row.summary}" for row in await store.tasks(sid, every_state=True)]
+    assert every == [row[1] for row in model.rows if row[0] == "task"]
     hits = await store.search("needle", session_id=sid, limit=99)
     assert sorted(hit.seq for hit in hits) == [message.seq for message in await store.messages(sid)]
 
 
 @pytest.mark.design("R-4", "R-9", "T-5")
+@pytest.mark.design("Y-3")
 @settings(max_examples=100, deadline=None)
-@given(st.lists(_STEP, min_size=4, max_size=24))
+@given(st.lists(_STEP, min_size=4, max_size=30))
 def test_what_is_visible_is_what_the_rules_say(steps: list[tuple[str, int, int]]) -> None:
     async def main() -> None:
         desk, model = await sit(None), Model()

@@ -108,10 +108,21 @@ def test_todo_comes_with_its_list():
     todos = (Todo("write\ntests", "in_progress"), Todo("x" * 500, "open"))
     lines = bodies.todo(todos).split("\n")
     assert lines[0] == bodies.todo(())
-    assert lines[1:3] == ["It stands as follows:", "1. [in_progress] write tests"]
-    assert lines[3].startswith("2. [open] xxx")
+    assert lines[1:3] == ["It stands as follows:", "- [in progress] write tests"]
+    assert lines[3].startswith("- [open] xxx")
     assert len(lines) == 4
-    assert len(lines[3]) == len("2. [open] ") + 240
+    assert len(lines[3]) == len("- [open] ") + 240
+
+
+@pytest.mark.design("M-R7")
+def test_recall_says_what_there_is_and_how_to_call_it():
+    calls = {"search": "SEARCH", "documents": "LIST"}
+    memory = "Memory of this work stands in /a b. Before you guess, ask or do work again: SEARCH; what there is: LIST."
+    tasks = "The session keeps a task list: TASKS."
+    assert bodies.recall("/a\nb", **calls) == memory
+    assert bodies.recall(tasks="TASKS", **calls) == tasks
+    assert bodies.recall("/a b", tasks="TASKS", **calls) == f"{memory}\n{tasks}"
+    assert bodies.recall() == bodies.recall(**calls) == ""
 
 
 @pytest.mark.design("P-7", "P-8")

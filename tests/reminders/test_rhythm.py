@@ -105,7 +105,7 @@ def test_leaving_is_told_by_the_flag_where_the_view_has_no_copy():
 
 # --- todo ---------------------------------------------------------------------------------------------------------
 
-TODO = {"tools": ("bash", "todo")}
+TODO = {"tools": ("bash", "task"), "todos": (Todo("T1 x", "open"),)}
 
 
 @pytest.mark.design("M-R3")
@@ -113,7 +113,7 @@ def test_todo_after_10_steps_without_the_tool():
     steps = [user(), *[step()] * 9]
     assert sources(numbered(*steps), **TODO) == []
     assert sources(numbered(*steps, step()), **TODO) == ["todo_reminder"]
-    used = [step(call("bash"), call("todo")), *[step()] * 9]
+    used = [step(call("bash"), call("task")), *[step()] * 9]
     assert sources(numbered(*[step()] * 9, *used), **TODO) == []
     assert sources(numbered(*used, step()), **TODO) == ["todo_reminder"]
 
@@ -136,15 +136,15 @@ def test_todo_counts_answers_that_say_something():
 def test_todo_needs_its_tool():
     view = numbered(*[step()] * 12)
     assert sources(view, tools=("bash",)) == []
-    assert sources(view, tools=("task",), todo_tool="task") == ["todo_reminder"]
+    assert sources(view, tools=("todo",)) == [], "the tool is called task"
+    assert sources(view, tools=("todo",), todo_tool="todo") == ["todo_reminder"]
 
 
 @pytest.mark.design("M-R3", "M-R5")
 def test_todo_with_its_list_quotes_the_model():
     view = numbered(*[step()] * 10)
-    assert due(Facts(**TODO), view) == (Due("todo_reminder", bodies.todo(())),)
-    todos = (Todo("x", "open"),)
-    assert due(Facts(todos=todos, **TODO), view) == (Due("todo_reminder", bodies.todo(todos), quoted=True),)
+    assert due(Facts(tools=("task",)), view) == (Due("todo_reminder", bodies.todo(())),)
+    assert due(Facts(**TODO), view) == (Due("todo_reminder", bodies.todo(TODO["todos"]), quoted=True),)
 
 
 @pytest.mark.design("M-R3")
@@ -153,6 +153,17 @@ def test_todo_in_a_long_turn_every_10_steps():
     talk.step("go", step(), **TODO)
     reminded = [number for number in range(2, 42) if talk.step(None, step(), **TODO)]
     assert reminded == [11, 21, 31, 41]
+
+
+@pytest.mark.design("M-R3", "P-8")
+def test_a_list_with_nothing_open_is_told_of_once_in_a_window():
+    talk = Talk()
+    talk.step("go", step(), tools=("task",))
+    reminded = [number for number in range(2, 62) if talk.step(None, step(), tools=("task",))]
+    assert reminded == [11], "nothing can be out of date"
+    assert talk.step(None, step(), **TODO) == ["todo_reminder"], "now it can"
+    talk.opened_at_seq = talk.seq
+    assert [number for number in range(1, 42) if talk.step(None, step(), tools=("task",))] == [11]
 
 
 # --- the date -----------------------------------------------------------------------------------------------------
@@ -472,7 +483,7 @@ EVERYTHING = {
     "turn_start": True,
     "mode": "plan",
     "mode_told": "ask",
-    "tools": ("todo",),
+    "tools": ("task",),
     "todos": (Todo("x", "open"),),
     "today": "2026-03-02",
     "date_told": "2026-03-01",

@@ -32,7 +32,7 @@ def maybe(**choices):
 
 facts = maybe(
     mode=["ask", "plan", "full"],
-    tools=[("todo",)],
+    tools=[("task",)],
     todos=[(), (Todo("x", "open"),)],
     today=["2026-03-01", "2026-03-02"],
     style=["terse"],
@@ -53,7 +53,7 @@ answers = st.sampled_from(
     [
         model(),
         step(),
-        step(call("todo")),
+        step(call("task")),
         step(call(), call()),
         step(call(state="running")),
         Message("a", "assistant", "model", (), finish=Finish.ERROR),

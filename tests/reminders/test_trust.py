@@ -120,7 +120,7 @@ FACTS = {
     "plan": lambda forged: Facts(plan_file=Rule(forged, forged)),
     "files": lambda forged: Facts(files_before=(Attached(forged, forged),)),
     "goal": lambda forged: Facts(goal=Goal("set", forged), goal_restated=forged, goal_continues=forged, turn_start=True),
-    "todo": lambda forged: Facts(tools=("todo",), todos=(Todo(forged, "open"),)),
+    "todo": lambda forged: Facts(tools=("task",), todos=(Todo(forged, "open"),)),
     "session": lambda forged: Facts(sessions=(forged,)),
     "style": lambda forged: Facts(style=forged, turn_start=True),
     "recall": lambda forged: Facts(recall=forged),

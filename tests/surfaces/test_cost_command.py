@@ -103,12 +103,13 @@ def test_the_sums_by_purpose_leave_out_what_is_unknown_and_say_so(sojourn: Comma
     lines = sojourn("cost", "ses_one").out.splitlines()
     at = next(index for index, line in enumerate(lines) if line.startswith("purpose"))
     assert [line.split() for line in lines[at + 1 : at + 5]] == [
-        ["main", "4", "101,005", "4,000", "2,000", "10,107", "$0.9500"],
-        ["writer", "1", "10", "3,000", "0", "50", "$0.2500"],
-        ["actor", "1", "70", "0", "0", "3", "$0.1250"],
-        ["all", "6", "101,085", "7,000", "2,000", "10,160", "$1.3250"],
+        ["main", "4", "101,005", "4,000", "2,000", "10,107", "57.1%", "$0.9500"],
+        ["writer", "1", "10", "3,000", "0", "50", "99.7%", "$0.2500"],
+        ["actor", "1", "70", "0", "0", "3", "0.0%", "$0.1250"],
+        ["all", "6", "101,085", "7,000", "2,000", "10,160", "69.4%", "$1.3250"],
     ]
-    assert lines[-3:] == [
+    at = lines.index(next(line for line in lines if line.startswith("What windows cost")))
+    assert lines[at - 4 : at - 1] == [
         "Calls without reported usage (unanswered, failed, or the provider does not say), not in the sums: 1",
         "Calls whose provider does not report cache reads (?): 1",
         "Calls of unknown price (?), not in the sums: 2",
@@ -140,11 +141,11 @@ def test_a_line_a_session(sojourn: Command, ledger: Path) -> None:
     done = sojourn("cost")
     head, *lines = [line.split() for line in done.out.splitlines()]
     assert head == ["id", "calls", "fresh", "cached", "written", "output", "price", "title"]
-    assert sorted(lines) == [
+    assert sorted(lines[:2]) == [
         ["ses_bare", "0", "-", "-", "-", "-", "-", "nothing", "yet"],
         ["ses_one", "6", "101,085", "7,000", "2,000", "10,160", "$1.3250", "the", "work"],
     ]
-    rows = {row["session"]: row for row in sojourn("cost", "--json").rows}
+    rows = {row["session"]: row for row in sojourn("cost", "--json").row["sessions"]}
     assert rows["ses_bare"]["price"] is rows["ses_bare"]["cached"] is None
     assert rows["ses_one"]["calls"] == 6
     assert sojourn("cost", "ses_bare").out.endswith("No model call is recorded in it.\n")
@@ -158,7 +159,7 @@ def test_a_provider_that_never_says_stays_unknown_in_the_sums(sojourn: Command, 
     keep(home, Session(id="ses_x"), *((call(f"c{n}", model="no-such"), CloseCall(f"c{n}", usage=usage)) for n in range(3)))
     lines = sojourn("cost", "last").out.splitlines()
     at = next(index for index, line in enumerate(lines) if line.startswith("purpose"))
-    assert lines[at + 1].split() == ["main", "3", "30", "?", "?", "6", "?"]
+    assert lines[at + 1].split() == ["main", "3", "30", "?", "?", "6", "?", "?"]
     assert len(lines) == at + 5, "one purpose: its sum is the whole"
     assert lines[0].split() == ["ses_x", "no-such"]
     assert lines[2].split()[-1] == "cache", "one model stands in the title"
@@ -168,7 +169,7 @@ def test_a_provider_that_never_says_stays_unknown_in_the_sums(sojourn: Command, 
 def test_the_newest_twenty(sojourn: Command, home: Path) -> None:
     for number in range(22):
         keep(home, Session(id=f"ses_{number:02}", updated=number + 1, created=number + 1))
-    assert [row["session"] for row in sojourn("cost", "--json").rows] == [f"ses_{n:02}" for n in range(21, 1, -1)]
+    assert [row["session"] for row in sojourn("cost", "--json").row["sessions"]] == [f"ses_{n:02}" for n in range(21, 1, -1)]
 
 
 def test_no_sessions(sojourn: Command) -> None:

@@ -331,15 +331,24 @@ def test_bare_and_help(home: Path) -> None:
         assert f"\n  {name} " in bare.out
 
 
-@pytest.mark.parametrize("name", list(COMMANDS))
+_IN_MEMORY = [f"memory {name}" for name in ("list", "search", "show", "edit", "history", "add", "path")]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *_IN_MEMORY])
 def test_every_command_has_help_with_an_example_and_takes_settings(sojourn: Command, name: str) -> None:
-    done = sojourn(name, "--help")
+    done = sojourn(*name.split(), "--help")
     assert done.code == 0
     assert f"\n    sojourn {name}" in done.out
-    assert "--set KEY=VALUE" in done.out
+    if name != "memory":  # its own commands do
+        assert "--set KEY=VALUE" in done.out
     if name != "completion":
         assert "--json" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_every_command_of_memory_is_checked(sojourn: Command) -> None:
+    shown = sojourn("memory", "--help").out.split("Commands:\n", 1)[1].split("\n\n", 1)[0]
+    assert {f"memory {line.split()[0]}" for line in shown.splitlines()} == set(_IN_MEMORY)
 
 
 @pytest.mark.design("S-9", "Y-6")

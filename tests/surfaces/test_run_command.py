@@ -141,6 +141,13 @@ def test_what_is_told_beside_the_answer(home: Path) -> None:
         "context rebuilt: window 3 (rebuilt, because of usage), 180,000 -> 32,000 tokens;"
         " messages up to m812 stand in the record"
     ]
+    cold = told(WindowOpened(3, "cold_cache", "rebuilt", 90_000, 9_000, 812, saved=81_000))
+    assert cold[1:] == ["the provider's cache had expired: 81,000 tokens need not be read anew"]
+    spent = told(CheckpointEvent("written", "model", 40, 7, usage=Usage(fresh=500, cached=9_500, output=300)))
+    assert spent == [
+        "checkpoint written up to m40: 7 items, by the model writer"
+        " (input 10,000 tokens, 9,500 of them from the cache, output 300)"
+    ]
     assert told(CheckpointEvent("started")) == []
     assert told(CheckpointEvent("written", "model", 40, 7)) == ["checkpoint written up to m40: 7 items, by the model writer"]
     assert told(CheckpointEvent("failed", reason="no\nanswer")) == [

@@ -268,7 +268,12 @@ def test_engine_text_is_labelled_and_nothing_else_can_look_like_it() -> None:
     sections = tuple(OpeningSection(row.name, evil, "/m") for row in ROWS)
     history = [user(1, evil), calls(2, call("bash", evil, "error", command=evil)), says(3, evil), user(4, evil), says(5, evil)]
     _, text = _opened(
-        history, 2, sections=sections, items=(Item("i", Section.NEXT, evil),), task=OpenTask(evil, evil, evil), boundary=evil
+        history,
+        2,
+        sections=sections,
+        items=(Item("i", Section.NEXT, f"next: {evil}"),),
+        task=OpenTask(evil, evil, evil),
+        boundary=evil,
     )
     assert text.startswith("[sojourn] ")
     assert "not the user" in text.split("\n")[0]
@@ -283,7 +288,7 @@ def test_engine_text_is_labelled_and_nothing_else_can_look_like_it() -> None:
 def test_the_boundary_is_told_with_its_time_and_how_to_search() -> None:
     _, text = _opened([user(1), says(2)], 2, boundary="2026-11-29 14:03 UTC, after message 412")
     closing = text.split("\n\n")[-1]
-    assert "continues from a checkpoint. The boundary was at 2026-11-29 14:03 UTC, after message 412." in closing
+    assert "continues from a checkpoint; the boundary was at 2026-11-29 14:03 UTC, after message 412. Nothing was" in closing
     assert "`history search <words>`" in closing
     assert "`history read m<seq>`" in closing
     assert "Do not recap" in closing
@@ -379,18 +384,27 @@ def test_a_cut_document_says_where_to_read_on_in_the_file() -> None:
 @pytest.mark.design("W-3")
 def test_notes_keep_the_newest_and_lists_count_what_is_gone() -> None:
     notes = "\n".join(f"note {n}" for n in range(4_000))
-    tasks = "\n".join(f"- T{n} open - something to do here" for n in range(200))
-    opening = open_window(_input(sections=(OpeningSection("notes", notes, "/m/notes.md"), OpeningSection("tasks", tasks))))
+    tasks = "\n".join(f"- [{'open' if n < 190 else 'done'}] T{n} something to do here" for n in range(200))
+    paths = "\n".join(f"projects/p/facts/{n}.md" for n in range(300))
+    sections = (
+        OpeningSection("notes", notes, "/m/notes.md"),
+        OpeningSection("tasks", tasks),
+        OpeningSection("memory_index", paths),
+    )
+    opening = open_window(_input(sections=sections))
     text = _text(opening)
     assert "note 3999" in text
     assert "note 0\n" not in text
     gone = int(re.search(r"(\d+) older lines left out: /m/notes.md", text)[1])  # type: ignore[index]
     assert f"them\nnote {gone}\n" in text or f"has them\nnote {gone}\n" in text
-    assert "- T0 open" in text
-    more = int(re.search(r"\[sojourn\] (\d+) more left out", text)[1])  # type: ignore[index]
-    assert f"- T{199 - more} open" in text
-    assert f"- T{200 - more} open" not in text
-    assert {left.section: left.count for left in opening.left_out} == {"tasks": more, "notes": gone}
+    assert "- [open] T0 " in text
+    more = int(re.search(r"\[sojourn\] left out to fit: (\d+) open, 10 done\n", text)[1]) + 10  # type: ignore[index]
+    assert f" T{199 - more} something" in text
+    assert f" T{200 - more} something" not in text
+    paths_gone = int(re.search(r"\[sojourn\] (\d+) more left out to fit", text)[1])  # type: ignore[index]
+    assert f"/{299 - paths_gone}.md\n" in text
+    assert f"/{300 - paths_gone}.md" not in text
+    assert {left.section: left.count for left in opening.left_out} == {"tasks": more, "notes": gone, "memory_index": paths_gone}
 
 
 @pytest.mark.design("W-3")
@@ -510,6 +524,78 @@ def test_an_opening_from_a_long_history_is_quick() -> None:
         _opened(history, 600, sections=_all_sections(doc), items=_ITEMS)
         best = min(best, time.process_time() - start)
     assert best < 0.1  # the bench measures against 50 ms; this only catches what is slower by an order
+
+
+@pytest.mark.design("W-3")
+def test_files_that_the_working_set_shows_are_no_items_beside_it() -> None:
+    items = (
+        Item("i1", Section.FILES, "`/r/src/a.py` read(path) m4 lines 1-9"),
+        Item("i2", Section.FILES, "`/r/lib/a.py` read(path) m5"),
+        Item("i3", Section.FILES, "`/r/src/b.py` edit(path) m6"),
+        Item("i4", Section.FILES, "`/r/src/a.py` holds the settings", by="model"),
+        Item("i5", Section.KNOWLEDGE, "`/r/src/a.py` is generated"),
+        Item("i6", Section.FILES, "`a.py` read(path) m7"),
+        Item("i7", Section.FILES, "src/a.py read m8"),
+    )
+
+    def shown(working_set: str, **more: Any) -> list[str]:
+        opening = open_window(_input(items=items, working_set=working_set, sections=_all_sections(), **more))
+        text = next(block.text for block in opening.blocks if block.section == "checkpoint")
+        assert "left out" not in text
+        return [item.id for item in items if f"- {item.text}" in text]
+
+    assert shown("- src/a.py (read m4)\n  9:- lib/a.py (x)\n- a.py (edited m7)") == ["i3", "i4", "i5", "i7"]
+    assert shown("- src/a.py (read m4)") == ["i2", "i3", "i4", "i5", "i6", "i7"]
+    assert shown("") == [item.id for item in items]
+    # Where the working set is cut, by its cap or by its share, nothing is taken away for it.
+    long = "- src/a.py (read m4)\n" + "".join(f"  {n}:word word word\n" for n in range(2_000))
+    assert shown(long) == [item.id for item in items]
+    small = OpeningSection("pins", "pin " * 1_500)
+    tight = {"share_base": 20_000, "fixed": 12_000}
+    working_set = "- src/a.py (read m4)\n" + "".join(f"  {n}:word word word\n" for n in range(80))
+    roomy = open_window(_input(items=items, working_set=working_set, **{**tight, "fixed": 0}))
+    assert roomy.sections["working_set"] < 600
+    assert "src/a.py` read(path)" not in _text(roomy)
+    cut = open_window(
+        _input(items=items, working_set=working_set, sections=(*_all_sections("fact " * 2_000)[1:], small), **tight)
+    )
+    assert cut.sections["working_set"] < roomy.sections["working_set"]
+    assert "src/a.py` read(path)" in _text(cut)
+
+
+@pytest.mark.design("W-3")
+def test_what_the_users_words_say_is_no_item_beside_them() -> None:
+    history = [
+        user(1, "Do it.\nNever touch the  schema of\nthe warehouse."),
+        says(2),
+        user(3, "Keep port 8080 free."),
+        calls(4),
+        says(5),
+    ]
+    items = (
+        Item("i1", Section.DIRECTIVES, "Never touch the schema of the warehouse."),
+        Item("i2", Section.DIRECTIVES, "Keep port 8080 free."),
+        Item("i3", Section.DIRECTIVES, "Keep port 8081 free."),
+        Item("i4", Section.DIRECTIVES, "Keep port 8"),  # 11 characters
+        Item("i5", Section.DIRECTIVES, "Keep port 80"),
+    )
+    opening, text = _opened(history, 2, items=items)
+    assert [item.id for item in items if f"- {item.text}\n" in text] == ["i3", "i4"]
+    assert opening.left_out == ()
+    without, text = _opened(history, 2, items=items, caps={"recent_user": 0})
+    assert [item.id for item in items if f"- {item.text}\n" in text] == ["i1", "i2", "i3", "i4", "i5"]
+    assert without.tokens <= without.budget
+
+
+@pytest.mark.design("W-3", "C-18")
+def test_under_an_economic_policy_long_messages_that_were_answered_are_cut_sooner() -> None:
+    history = [user(1, "old " * 900), says(2), user(3, "new " * 900), says(4)]
+    full, _ = _opened(history, 2)
+    lean, text = _opened(history, 2, economic=True)
+    assert full.sections["recent_user"] > 700
+    assert 450 < lean.sections["recent_user"] < 520
+    assert "whole: history read m1" in text
+    assert "whole: history read m3" not in text
 
 
 @pytest.mark.design("W-3", "W-4")

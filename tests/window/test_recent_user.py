@@ -77,6 +77,18 @@ def test_a_long_one_keeps_head_and_tail_and_says_how_to_fetch_the_rest() -> None
     assert 22 <= len(last.split()) <= 32
 
 
+@pytest.mark.design("W-3", "C-18")
+def test_answered_messages_may_have_a_smaller_cap_but_not_the_newest() -> None:
+    def shown(*statuses: str, answered: int | None = 52) -> list[int]:
+        given_texts = [UserText(seq, _text(seq, 49).text, status) for seq, status in enumerate(statuses, 1)]  # type: ignore[arg-type]
+        return [one.seq for one in UserTexts(given_texts, 90, words, answered).choose(999).entries if one.cut]
+
+    assert shown("answered", "interrupted", "open", "answered", answered=51) == [1]  # 52 tokens each
+    assert shown("answered", "interrupted", "open", "answered") == []
+    assert shown("answered", "answered", answered=None) == []
+    assert shown("answered", "answered", answered=999) == []
+
+
 @pytest.mark.design("W-3")
 def test_attachments_are_named_with_how_to_fetch_them() -> None:
     picture = Image("0" * 64, "image/png", 10)

@@ -11,6 +11,7 @@ from provider.server import Provider, Seen
 from sojourn.agent import Agent
 from sojourn.agent.types import AgentEvent, TurnEnded
 from sojourn.base import ManualClock
+from sojourn.checkpoint import ExtractiveWriter
 from sojourn.config import Folders, Settings
 from sojourn.engine.looking import main_calls, numbered_request
 from sojourn.models.connect import connect
@@ -57,6 +58,7 @@ class Rig:
         model._model._silence = silence
         self._client = model._model
         given: dict[str, Any] = {"mode": None if self.session_id else "full", "trusted": True, "environ": {}}
+        given["writer"] = ExtractiveWriter()  # the provider's script is the conversation's
         home = self.base / "home"
         self.agent = await Agent.open(
             store=self.store,

@@ -2,13 +2,13 @@
 
 import asyncio
 import difflib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from itertools import groupby
 
 import msgspec
 
 from sojourn.agent.asking import Answer, Asked, Asker
-from sojourn.agent.permissions import Rule, Rules, Verdict, grant_for, judge
+from sojourn.agent.permissions import OWN_NOTES, Rule, Rules, Verdict, grant_for, judge
 from sojourn.base import Clock
 from sojourn.record import Image, ResultPart, Text, ToolCall
 from sojourn.tools import Desk, Outcome, Tool, effect_of, inner_call, run, subject_of
@@ -38,14 +38,23 @@ class Hands:
     """The tools of one session at their desk."""
 
     def __init__(
-        self, tools: Sequence[Tool], rare: Sequence[Tool], desk: Desk, charge: Charge, asker: Asker | None, clock: Clock
+        self,
+        tools: Sequence[Tool],
+        rare: Sequence[Tool],
+        desk: Desk,
+        charge: Charge,
+        asker: Asker | None,
+        clock: Clock,
+        before_change: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """``before_change``: called before each call that may change files (W-12)."""
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
         self._rare = tuple(rare)
         self.desk = desk
         self.charge = charge
         self._asker = asker
         self._clock = clock
+        self._before_change = before_change
         self._asking = asyncio.Lock()
 
     @property
@@ -100,6 +109,8 @@ class Hands:
         said = await self._permitted(asked)
         if said:
             return refusal(said), True
+        if asked.effect != "read" and asked.tool not in OWN_NOTES and self._before_change is not None:
+            await self._before_change()
         return await run(tool, arguments, self.desk), False
 
     async def _permitted(self, asked: Asked) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
-from sojourn.agent.calling import Charge
+from sojourn.agent.mind import Mind
 from sojourn.agent.prefixing import Surroundings
 from sojourn.agent.types import AgentEvent, Noticed, Reminded
 from sojourn.base import Clock, escape_reminders
@@ -33,21 +33,21 @@ class Notes:
         self,
         engine: Engine,
         surroundings: Surroundings,
-        charge: Charge,
         desk: Desk,
         settings: Settings,
         clock: Clock,
         emit: Callable[[AgentEvent], None],
         mode_told: str,
+        mind: Mind,
     ) -> None:
         self._engine = engine
         self._surroundings = surroundings
-        self._charge = charge
         self._desk = desk
         self._settings = settings
         self._clock = clock
         self._emit = emit
         self._mode_told = mode_told
+        self._mind = mind
         self._born = clock.now()
         self._told: set[Path] = set()
         """Rule files that were reached and told in this window."""
@@ -105,6 +105,11 @@ class Notes:
         found = due(self._facts(user_waits=True), self._engine.in_view)
         return place(found, self._engine.in_view, user, mid_system=self._engine.traits.mid_system).messages
 
+    @property
+    def turn_seq(self) -> int:
+        """Of the message that began the turn; 0 = none did yet."""
+        return self._turn_seq
+
     def turn_began(self, seq: int) -> None:
         self._turn_seq = seq
 
@@ -159,7 +164,7 @@ class Notes:
             turn_start=self._first_step,
             turn_seq=self._turn_seq,
             user_waits=user_waits,
-            mode=self._charge.mode,
+            mode=self._mind.mode,
             mode_told=self._mode_told,
             tools=tuple(tool.name for tool in self._surroundings.tools),
             today=self._surroundings.today().isoformat(),
@@ -171,6 +176,8 @@ class Notes:
             jobs=self._ended_jobs(),
             rules_changed=tuple(self._changed.values()),
             rules_reached=self._rules_to_tell(),
+            recall=self._mind.recall,
+            todos=self._mind.todos,
         )
 
     def _rules_to_tell(self) -> tuple[Rule, ...]:

@@ -20,7 +20,9 @@ from sojourn.agent.wildcards import has_wildcard, may_meet, words_of_braces
 from sojourn.tools.types import Effect
 
 __all__ = [
+    "OWN_NOTES",
     "PLAN",
+    "PLAN_MODE",
     "Mode",
     "Rule",
     "Rules",
@@ -33,12 +35,15 @@ __all__ = [
     "rules_of",
 ]
 
+PLAN_MODE = "plan"
 Mode = Literal["ask", "accept-edits", "plan", "full"]
 PLAN = "plan mode: look and plan, change nothing; the person leaves plan mode when the plan is agreed"
 
 _NOTHING = ":"
 """Of a call without a subject: the command that does nothing, a name that nothing has."""
 _ALWAYS_READS = frozenset({"history"})
+OWN_NOTES = frozenset({"memory"})
+"""What they write is the agent's own (Y-2 says which): no question is asked where changes are allowed at all."""
 _LOOKERS = frozenset({"read", "grep", "glob"})
 """Their subject is a path, whatever it looks like."""
 
@@ -277,6 +282,8 @@ class _Look:
         return Verdict("allow", "it reads in the working folder")
 
     def _edit(self, mode: str) -> Verdict:
+        if self._call.tool in OWN_NOTES:
+            return Verdict("allow", "it writes the agent's own notes")
         if mode != "accept-edits":
             return Verdict("ask", f"mode {mode} asks before changes")
         if self._places is None or self._places[0] is None or not inside(self._places[0], self._root):
@@ -321,7 +328,7 @@ def _places(call: Wanted, root: str) -> tuple[str | None, str] | None:
     """Where the call looks or writes: really (None: no telling), and as the model wrote it. None: it has no place in the
     file system."""
     subject, named = call.subject, call.arguments.get("path")
-    if call.effect == "execute" or call.tool == SHELL or subject.startswith(("http://", "https://")):
+    if call.effect == "execute" or call.tool == SHELL or call.tool in OWN_NOTES or subject.startswith(("http://", "https://")):
         return None
     if not subject.strip():
         return (None, "") if call.effect == "edit" or call.tool in _LOOKERS else None

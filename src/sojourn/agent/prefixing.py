@@ -29,6 +29,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     system_prompt: str = ""
     trusted: bool = False
     """Whether a person trusts the folder (Y-6)."""
+    memory_root: Path | None = None
+    """The folder of the memory documents; None = there is no memory."""
 
 
 class Surroundings:
@@ -89,6 +91,8 @@ class Surroundings:
             custom_prompt=self._look.system_prompt,
             trusted=self._look.trusted,
             checkpoints=self._settings.checkpoint.enabled,
+            memory_root=self._look.memory_root,
+            memory_writing=not self._settings.memory.disable_write,
         )
         return build(sections(self._sources, wanted), [tool.listed() for tool in self.tools])
 

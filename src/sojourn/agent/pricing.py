@@ -19,6 +19,11 @@ class Pricing:
         if self._traits.provider and self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(self._price, Usage()))
 
+    async def loaded(self, usage: Usage) -> float | None:
+        """The same, for a call that nobody began for: the table is loaded now."""
+        self.begin()
+        return await self.of(usage)
+
     async def of(self, usage: Usage) -> float | None:
         """None = unknown."""
         if self._loading is None or await asyncio.shield(self._loading) is None:

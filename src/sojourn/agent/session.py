@@ -10,6 +10,8 @@ import msgspec
 
 from sojourn.agent.asking import Asker
 from sojourn.agent.calling import Charge, Hands
+from sojourn.agent.keeping import Kept
+from sojourn.agent.mind import Mind
 from sojourn.agent.notes import Notes
 from sojourn.agent.permissions import Mode, hidden_patterns, parse_rule, rules_of
 from sojourn.agent.prefixing import Look, Surroundings, with_more
@@ -18,17 +20,21 @@ from sojourn.agent.resuming import check_place, fork_of, prefix_for, remember_fi
 from sojourn.agent.rules import check_tools
 from sojourn.agent.telling import as_agent_event
 from sojourn.agent.turn import Turn
+from sojourn.agent.turn_snapshots import Files
 from sojourn.agent.types import AgentEvent, Noticed, SessionOpened, TurnEnded
+from sojourn.agent.writing import connected, writer_for
 from sojourn.base import Clock, Ids, SystemClock, UserMistake, finish_first
 from sojourn.checkpoint import Writer
 from sojourn.config import Folders, Settings, folders
 from sojourn.engine import Engine, EngineEvent
 from sojourn.engine.project import project_of
+from sojourn.memory import LocalMemory
 from sojourn.models.types import Choice, key_variable
 from sojourn.prefix import Surface, load_style
 from sojourn.record import Image, Message, Session, Store
 from sojourn.reminders import check_off
-from sojourn.tools import CORE, Desk, Tool
+from sojourn.tools import CORE, MEMORY, TASK, Desk, Tool
+from sojourn.window import OpeningSection
 from sojourn.wire import Model, Traits
 
 How = Literal["new", "continued", "resumed", "forked"]
@@ -44,15 +50,25 @@ class Agent:
     """
 
     def __init__(
-        self, engine: Engine, model: Model, hands: Hands, notes: Notes, on_event: Callable[[AgentEvent], None]
+        self,
+        engine: Engine,
+        model: Model,
+        hands: Hands,
+        notes: Notes,
+        mind: Mind,
+        kept: Kept,
+        pricing: Pricing,
+        on_event: Callable[[AgentEvent], None],
     ) -> None:
         """Use ``Agent.open``."""
         self.engine = engine
         self.hands = hands
         self._model = model
         self._notes = notes
+        self._mind = mind
+        self._kept = kept
         self._on_event = on_event
-        self._pricing = Pricing(model.traits)
+        self._pricing = pricing
 
     @classmethod
     async def open(  # noqa: PLR0913 (keyword-only ports, each optional)
@@ -69,12 +85,13 @@ class Agent:
         trusted: bool = False,
         asker: Asker | None = None,
         on_event: Callable[[AgentEvent], None] | None = None,
-        tools: Sequence[Tool] = CORE,
+        tools: Sequence[Tool] | None = None,
         rare: Sequence[Tool] = (),
         system_prompt: str = "",
         surface: Surface = "terminal",
         writer: Writer | None = None,
         documents: Path | None = None,
+        keep_files: bool = False,
         places: Folders | None = None,
         home: Path | None = None,
         environ: Mapping[str, str] = os.environ,
@@ -86,7 +103,9 @@ class Agent:
         ``model`` is taken as it is; without it ``choice`` finds one (A-4, A-5). ``mode`` None = as the session had it,
         or the settings. ``trusted``: whether a person trusts the folder; if not, every change and command is a question and
         none of the folder's text is system text (Y-6, M-R5). ``asker`` None = nobody is there to ask. ``rare`` tools stand
-        behind ``more`` (P-8); where there are skills, ``skill`` stands beside ``tools`` (P-6). ``home``: the person's
+        behind ``more`` (P-8); where there are skills, ``skill`` stands beside ``tools`` (P-6). ``documents``: the folder of
+        memory and of checkpoints as people read them; None = neither. ``keep_files``: the folder's files are kept around each
+        turn that may change them, so that an undo takes them back (W-12). ``home``: the person's
         folder, None = as the system says.
         Raises UserMistake for what a person can mend: no key, an unknown model, a session that another process runs.
         """
@@ -95,12 +114,20 @@ class Agent:
         tell = on_event or (lambda event: None)
         root = await asyncio.to_thread(cwd.resolve)
         if model is None:
-            model = await _connected(choice or Choice(), environ, settings, store)
+            model = await connected(choice or Choice(), environ, settings, store)
         traits = with_mid_system(model.traits, settings.mid_conversation_system.mode)
         label = f"{traits.provider}/{traits.name}" if traits.provider else traits.name
         style = load_style(settings.output_style, root, places.config, project=trusted) if settings.output_style else None
-        look = Look(model=label, surface=surface, style=style, system_prompt=system_prompt, trusted=trusted)
-        surroundings = Surroundings(root, settings, places.config, with_more(tools, rare), traits, look, clock, home)
+        look = Look(
+            model=label,
+            surface=surface,
+            style=style,
+            system_prompt=system_prompt,
+            trusted=trusted,
+            memory_root=documents,
+        )
+        listed = with_more((*CORE, *([MEMORY] if documents else []), TASK) if tools is None else tools, rare)
+        surroundings = Surroundings(root, settings, places.config, listed, traits, look, clock, home)
         if how == "forked":
             session_id = await fork_of(store, session_id, settings, root)
         elif session_id is not None:
@@ -114,6 +141,7 @@ class Agent:
             mode=mode or settings.permissions.mode,
         )
         listeners = _Listeners(tell)
+        pricing = Pricing(traits)
         engine = await Engine.open(
             store=store,
             session_id=session_id,
@@ -121,13 +149,15 @@ class Agent:
             traits=traits,
             settings=settings,
             prefix=goes.prefix,
-            writer=writer,
+            writer=writer or await writer_for(model, pricing, environ, settings, store),
             documents=documents,
+            memory=LocalMemory(documents, clock=clock) if documents is not None else None,
             clock=clock,
             ids=ids,
             on_event=listeners.hear,
             present=listeners.present,
             refresh_prefix=surroundings.prefix,
+            gather_sections=listeners.sections,
         )
         try:
             session = engine.session
@@ -135,8 +165,6 @@ class Agent:
             if goes.prefix is not None and goes.reason:
                 await engine.change_prefix(goes.prefix, goes.reason)
             await settle_left_open(engine, clock.now())
-            if mode is not None and mode != session.mode:
-                await engine.set_mode(mode)
             rules = rules_of(settings.permissions, (places.config, places.data))
             check_tools(rules, {tool.name for tool in (*surroundings.runnable, *rare)})
             charge = Charge(
@@ -146,6 +174,16 @@ class Agent:
                 given=mode is not None,
                 granted=tuple(parse_rule(text) for text in session.grants),
             )
+            mind = listeners.mind = Mind(
+                engine, charge, settings, clock, documents, lambda: listeners.notes.turn_seq if listeners.notes else 0
+            )
+            if mode is not None and mode != session.mode:
+                await mind.leave(session.mode, mode)
+                await engine.set_mode(mode)
+                charge.mode = mode
+            files = Files(places.data, root, clock=clock, environ=environ) if keep_files else None
+            if files is not None:
+                await files.settle(engine)
             desk = Desk(
                 root,
                 timeout=settings.tools.bash_timeout,
@@ -153,10 +191,14 @@ class Agent:
                 put_blob=store.put_blob,
                 environ=_without_keys(environ, settings),
                 hidden=hidden_patterns(rules, root),
+                memory=mind.memory,
+                tasks=mind.tasks,
             )
             remember_files(desk, engine.in_view)
-            hands = Hands(surroundings.runnable, rare, desk, charge, asker, clock)
-            notes = listeners.notes = Notes(engine, surroundings, charge, desk, settings, clock, tell, session.mode)
+            kept = Kept(files, engine, tell)
+            hands = Hands(surroundings.runnable, rare, desk, charge, asker, clock, kept.before_change)
+            notes = Notes(engine, surroundings, desk, settings, clock, tell, session.mode, mind)
+            listeners.notes = notes
         except BaseException:
             await engine.close(wait=0)
             raise
@@ -174,7 +216,7 @@ class Agent:
         )
         for diagnostic in surroundings.warnings():
             tell(Noticed("prefix_warning", {"message": diagnostic.message, "path": diagnostic.path}))
-        return cls(engine, model, hands, notes, tell)
+        return cls(engine, model, hands, notes, mind, kept, pricing, tell)
 
     @property
     def session_id(self) -> str:
@@ -189,13 +231,18 @@ class Agent:
         """Answers a prompt. Never raises for what a model, a provider or a tool does: ``error`` says it."""
         if not prompt.strip() and not images:
             raise UserMistake("the prompt is empty", next_step="Say what is to be done.")
+        await self._mind.look()
         turn = Turn(self.engine, self._model, self.hands, self._notes, self._pricing, self._on_event)
-        return await turn.run(prompt, images)
+        try:
+            return await turn.run(prompt, images)
+        finally:
+            await finish_first(self._kept.after_turn())
 
     async def set_mode(self, mode: str) -> None:
         """Another permission mode from the next call on; the model is told by a reminder (P-7)."""
         if mode not in get_args(Mode):
             raise UserMistake(f"there is no mode {mode!r}", next_step=f"One of: {', '.join(get_args(Mode))}.")
+        await self._mind.leave(self.mode, mode)
         self.hands.charge.mode = mode
         await self.engine.set_mode(mode)
 
@@ -211,14 +258,6 @@ class Agent:
             await self.hands.close()
         finally:
             await self._model.close()
-
-
-async def _connected(choice: Choice, environ: Mapping[str, str], settings: Settings, store: Store) -> Model:
-    from sojourn.models.choice import resolve  # here: a host that brings its model needs no catalogue
-    from sojourn.models.connect import connect
-
-    target = await asyncio.to_thread(resolve, choice, environ, settings)
-    return connect(target, store.blob, silence=settings.model.timeout)
 
 
 def _without_keys(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
@@ -252,6 +291,10 @@ class _Listeners:
     def __init__(self, tell: Callable[[AgentEvent], None]) -> None:
         self._tell = tell
         self.notes: Notes | None = None
+        self.mind: Mind | None = None
+
+    async def sections(self) -> Sequence[OpeningSection]:
+        return await self.mind.sections() if self.mind is not None else ()
 
     def hear(self, event: EngineEvent) -> None:
         if self.notes is not None:

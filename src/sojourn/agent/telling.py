@@ -1,6 +1,7 @@
 """What the engine did on its own, as an event of the agent."""
 
 from sojourn.agent.types import AgentEvent, CheckpointEvent, Noticed, WindowOpened
+from sojourn.base import open_items
 from sojourn.engine import EngineEvent
 
 
@@ -13,14 +14,24 @@ def as_agent_event(event: EngineEvent) -> AgentEvent | None:
             if window.kind == "start":
                 return None
             return WindowOpened(
-                window.number, window.reason, window.outcome, window.meter_before, window.meter_after, window.covered_seq
+                window.number,
+                window.reason,
+                window.outcome,
+                window.meter_before,
+                window.meter_after,
+                window.covered_seq,
+                detail.get("saved", 0),
             )
         case "checkpoint_started":
             return CheckpointEvent("started", writer=detail["writer"], covered=detail["mark"])
         case "checkpoint_written":
             checkpoint = detail["checkpoint"]
             return CheckpointEvent(
-                "written", writer=checkpoint.writer, covered=checkpoint.covered_seq, items=len(checkpoint.items)
+                "written",
+                writer=checkpoint.writer,
+                covered=checkpoint.covered_seq,
+                items=len(open_items(checkpoint.items)),
+                usage=checkpoint.usage,
             )
         case "checkpoint_failed":
             return CheckpointEvent("failed", reason=str(detail["reason"]))

@@ -87,6 +87,8 @@ class WindowOpened(Event, frozen=True, omit_defaults=True, tag="window"):
     level_after: int
     covered: int
     """Everything up to this seq is out of view, in the record."""
+    saved: int = 0
+    """Tokens that need not be read anew, since the provider's cache had expired (C-15)."""
 
 
 class CheckpointEvent(Event, frozen=True, omit_defaults=True, tag="checkpoint"):
@@ -95,6 +97,8 @@ class CheckpointEvent(Event, frozen=True, omit_defaults=True, tag="checkpoint"):
     covered: int = 0
     items: int = 0
     reason: str = ""
+    usage: Usage | None = None
+    """What a model writer took, all its calls together (K-11)."""
 
 
 class Retrying(Event, frozen=True, omit_defaults=True, tag="retry"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -90,6 +91,8 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     """The mark of the run that wrote it."""
     weight: float = 1.0
     """How sure the writer is that it matters: higher stays longer when a section is over its budget."""
+    by: Literal["extractive", "model", "user"] = "extractive"
+    """Who wrote it. What a person wrote no writer replaces or closes (R-6)."""
 
 
 def open_items(items: Iterable[Item]) -> tuple[Item, ...]:

@@ -1,38 +1,41 @@
 """Writers of checkpoints: what they are handed, what they give back, extraction, redaction, the files (K-1 to K-14)."""
 
+from sojourn.checkpoint.check import add_what_is_sure
 from sojourn.checkpoint.commit import checkpoint_row, items_sha
 from sojourn.checkpoint.documents import (
-    checkpoint_path,
-    global_memory_path,
-    notes_path,
-    progress_path,
-    project_memory_path,
     render_checkpoint,
     write_checkpoint_file,
 )
-from sojourn.checkpoint.extract import extract
+from sojourn.checkpoint.editing import apply_user, edited
+from sojourn.checkpoint.extract import done_by_record, extract, sure
 from sojourn.checkpoint.extractive import ExtractiveWriter
+from sojourn.checkpoint.model_writer import ModelWriter
 from sojourn.checkpoint.redact import MARK, redact
 from sojourn.checkpoint.validate import validate
-from sojourn.checkpoint.writer import Writer, WriterFailed, WriterInput, Written
+from sojourn.checkpoint.writer import Fork, Ledger, Lookup, Note, Writer, WriterFailed, WriterInput, Written
 
 __all__ = [
     "MARK",
     "ExtractiveWriter",
+    "Fork",
+    "Ledger",
+    "Lookup",
+    "ModelWriter",
+    "Note",
     "Writer",
     "WriterFailed",
     "WriterInput",
     "Written",
-    "checkpoint_path",
+    "add_what_is_sure",
+    "apply_user",
     "checkpoint_row",
+    "done_by_record",
+    "edited",
     "extract",
-    "global_memory_path",
     "items_sha",
-    "notes_path",
-    "progress_path",
-    "project_memory_path",
     "redact",
     "render_checkpoint",
+    "sure",
     "validate",
     "write_checkpoint_file",
 ]

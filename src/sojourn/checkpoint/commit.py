@@ -40,5 +40,11 @@ def checkpoint_row(
         usage=written.usage,
         previous_id=previous_id,
         refused=written.refused,
+        mode=written.mode,
+        calls=written.calls,
+        added=written.added,
+        closed=written.closed,
+        checked=written.checked,
+        promoted=written.promoted,
         created=clock.now(),
     )

@@ -1,42 +1,12 @@
-"""Where documents live (K-1) and how a checkpoint reads for people and grep (K-7, R-6)."""
+"""How a checkpoint reads for people and grep, and how its file is put in place (K-7, R-6)."""
 
 import os
-import re
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sojourn.base import Item, ItemStatus, Section, UserMistake, WorkFailed
+from sojourn.base import Item, ItemStatus, Section, WorkFailed
 from sojourn.record import Checkpoint
-
-_SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
-_RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
-"""Names that are devices on Windows."""
-
-
-def checkpoint_path(root: Path, session_id: str) -> Path:
-    """``sessions/<sid>/checkpoint.md`` under the memory root (K-1). UserMistake: the id is no plain name."""
-    return root / "sessions" / _plain(session_id, "session") / "checkpoint.md"
-
-
-def notes_path(root: Path, session_id: str) -> Path:
-    """``sessions/<sid>/notes.md`` (K-1)."""
-    return root / "sessions" / _plain(session_id, "session") / "notes.md"
-
-
-def progress_path(root: Path, session_id: str, task_id: str) -> Path:
-    """``sessions/<sid>/tasks/<tid>/progress.md`` (K-1)."""
-    return root / "sessions" / _plain(session_id, "session") / "tasks" / _plain(task_id, "task") / "progress.md"
-
-
-def project_memory_path(root: Path, project_id: str) -> Path:
-    """``projects/<pid>/MEMORY.md`` (K-1)."""
-    return root / "projects" / _plain(project_id, "project") / "MEMORY.md"
-
-
-def global_memory_path(root: Path) -> Path:
-    """``global/MEMORY.md`` (K-1)."""
-    return root / "global" / "MEMORY.md"
 
 
 def render_checkpoint(checkpoint: Checkpoint, title: str = "") -> str:
@@ -91,15 +61,6 @@ def write_checkpoint_file(path: Path, text: str) -> None:
             f"the checkpoint file {path} could not be written: {error.strerror or error}",
             next_step="The checkpoint itself is stored; free the path (space, rights) and it is written at the next one.",
         ) from error
-
-
-def _plain(name: str, kind: str) -> str:
-    if not _SAFE.fullmatch(name) or _RESERVED.fullmatch(name) or name.endswith("."):
-        raise UserMistake(
-            f"{kind} id {name!r} cannot be part of a path",
-            next_step="Ids have letters, digits, '_', '-' and '.', begin with neither of the last two, at most 128 of them.",
-        )
-    return name
 
 
 def _item(item: Item) -> str:

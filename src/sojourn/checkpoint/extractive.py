@@ -10,6 +10,7 @@ class ExtractiveWriter:
     """Reads the record by rule: always there, always the same, free of cost."""
 
     name: Literal["model", "extractive"] = "extractive"
+    forks = False
 
     async def write(self, run: WriterInput) -> Written | WriterFailed:
         """The new list of items; never fails."""

@@ -44,6 +44,15 @@ class CheckpointSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     reserved: Annotated[
         Amount | None, Meta(description="Tiers stay this far below the trigger; default min(13000, trigger / 8).")
     ] = None
+    model: Annotated[
+        str | None, Meta(description="provider/name that writes checkpoints; default: the model of the session.")
+    ] = None
+    budget_share: Annotated[
+        float,
+        Meta(
+            ge=0, le=1, description="Background writers may have this share of what the session spends; then extraction writes."
+        ),
+    ] = 0.25
     push_caps: Annotated[dict[str, Amount], Meta(description="Caps in tokens for sections of the opening, by name.")] = {}
 
 

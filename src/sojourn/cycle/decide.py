@@ -15,7 +15,7 @@ def decide(s: Situation) -> Decision:
     fire, dirty = _tiers(s)
     if not s.auto:
         return Decision("send", fire=fire, dirty=dirty)
-    if s.level >= line:
+    if s.level >= line and not _worth_waiting(s):
         return Decision("compact" if s.child else "open", "usage", fire=fire, dirty=dirty)
     if _cold(s):
         return Decision("open", "cold_cache", fire=fire, dirty=dirty)
@@ -49,6 +49,12 @@ def _tiers(s: Situation) -> tuple[Fire | None, bool]:
     if s.since_mark < max(4_000, s.lines.trigger / 10):
         return None, False
     return Fire(level=s.level, tiers=tuple(crossed), last=crossed[-1] == last[0]), False
+
+
+def _worth_waiting(s: Situation) -> bool:
+    """C-18: an economic trigger is where a step is cheapest, no limit. While a checkpoint is being written, steps go on up to
+    ``T`` rather than wait for it."""
+    return s.writer_running and not s.usable_checkpoint and s.level < s.lines.full_trigger
 
 
 def _cold(s: Situation) -> bool:

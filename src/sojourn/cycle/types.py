@@ -34,9 +34,9 @@ class Economics(msgspec.Struct, frozen=True):
     opening_written: int = 0
     """``b``: tokens written by an opening."""
     writer_cost: float = 0.0
-    """``W``, in fresh-token units."""
+    """``W``: what the writers of a window cost, in tokens of fresh input."""
     reread_cost: float = 0.0
-    """``R``."""
+    """``R``: what a window costs in files that are read again because they were out of sight, likewise."""
     cached_price: float = 0.1
     """``p``, of a fresh token."""
     written_price: float = 1.25

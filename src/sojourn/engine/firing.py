@@ -5,11 +5,13 @@ from typing import Literal
 
 import msgspec
 
-from sojourn.checkpoint import Writer, WriterFailed
+from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.cycle import Fire, recovery_gate
-from sojourn.engine.state import State
+from sojourn.engine.handing import RecordLookup, WriterLedger, cache_is_warm, fork_fits, live_fork, original_of_digest
+from sojourn.engine.remembering import notes_to_take, take_over
+from sojourn.engine.state import State, is_economic
 from sojourn.engine.writing import Run, carry_out, mark_dirty, render_for_people, take_slot
-from sojourn.record import Checkpoint, ConsumeTiers
+from sojourn.record import Checkpoint, ConsumeTiers, Lease
 from sojourn.window import watermark
 
 Came = Literal["written", "write_failed", "wait_expired"]
@@ -19,10 +21,14 @@ Came = Literal["written", "write_failed", "wait_expired"]
 async def fire(state: State, at: Fire) -> None:
     """Starts a writer for the tiers crossed; they are consumed when it has really started (C-7).
 
-    Extraction takes less than a fifth of a second and is awaited; a model writes in the background.
+    Extraction takes less than a fifth of a second and is awaited; a model writes in the background, as long as its share of
+    what the session spends allows it (K-11).
     """
     writer = state.ports.writer
-    run = await _begin(state, writer, at.tiers)
+    if writer.name == "model" and state.spent.writer_share > state.ports.settings.checkpoint.budget_share:
+        state.notice("writers_over_budget")
+        writer = ExtractiveWriter()
+    run = await _begin(state, writer, at.tiers, f"level {at.level}")
     if run is None:
         return
     state.writing = asyncio.create_task(_settle(state, run, writer, at))
@@ -38,7 +44,7 @@ async def note_dirty(state: State) -> None:
 
 async def write_now(state: State, writer: Writer) -> Checkpoint | WriterFailed | None:
     """One run up to K-5's mark, awaited; None = nothing new to write, or a writer runs already."""
-    run = await _begin(state, writer, ())
+    run = await _begin(state, writer, (), "asked for")
     return None if run is None else await _settle(state, run, writer, None)
 
 
@@ -48,7 +54,7 @@ async def write_or_wait(state: State, wait: int) -> Came:
     Giving up does not cancel it.
     """
     if not running(state):
-        run = await _begin(state, state.ports.writer, ())
+        run = await _begin(state, state.ports.writer, (), "the window is full")
         if run is None:
             return "write_failed"
         state.writing = asyncio.create_task(_settle(state, run, state.ports.writer, None))
@@ -82,7 +88,7 @@ async def drain(state: State, wait: int) -> bool:
     return False
 
 
-async def _begin(state: State, writer: Writer, tiers: tuple[int, ...]) -> Run | None:
+async def _begin(state: State, writer: Writer, tiers: tuple[int, ...], reason: str) -> Run | None:
     """Takes the slot for a run up to K-5's mark and consumes the tiers; None where there is nothing new, or no slot."""
     ports, session_id = state.ports, state.session.id
     if state.lease is None:
@@ -99,8 +105,7 @@ async def _begin(state: State, writer: Writer, tiers: tuple[int, ...]) -> Run | 
         return None
     if tiers:
         await _consume(state, tiers, None)
-    state.emit("checkpoint_started", mark=mark, writer=writer.name)
-    return Run(
+    run = Run(
         store=ports.store,
         session_id=session_id,
         lease=state.lease,
@@ -112,6 +117,25 @@ async def _begin(state: State, writer: Writer, tiers: tuple[int, ...]) -> Run | 
         clock=ports.clock,
         ids=ports.ids,
         documents=ports.documents,
+        economic=is_economic(state),
+    )
+    if writer.name == "model":
+        run = await _with_model(state, run, state.lease, reason, forks=writer.forks)
+    state.emit("checkpoint_started", mark=mark, writer=writer.name, reason=reason)
+    return run
+
+
+async def _with_model(state: State, run: Run, lease: Lease, reason: str, *, forks: bool) -> Run:
+    """The run with what a model is asked from: a cache read of the live request where that is to be had (K-4)."""
+    original = await original_of_digest(state, run.previous.covered_seq if run.previous else 0)
+    fork = forks and cache_is_warm(state) and fork_fits(state, run.mark, original)
+    return msgspec.structs.replace(
+        run,
+        fork=live_fork(state, run.mark) if fork else None,
+        original=original if fork else (),
+        ledger=WriterLedger(state, lease, "writer", run.mark, reason),
+        lookup=RecordLookup(run.store, run.session_id),
+        notes=await notes_to_take(state),
     )
 
 
@@ -124,8 +148,11 @@ async def _settle(state: State, run: Run, writer: Writer, at: Fire | None) -> Ch
         if at is not None:
             await _consume(state, (), at.level)  # its tier fires again, in the next process if need be (C-17)
         raise
+    if isinstance(done, Checkpoint | WriterFailed) and done.usage is not None:
+        state.spent = state.spent.plus("writer", done.usage, state.prices)
     if isinstance(done, Checkpoint):
         state.mark = done.covered_seq
+        await take_over(state, done, run.previous)
         if problem := render_for_people(run, done):
             state.emit("notice", key="rendering_failed", problem=problem)
         state.emit("checkpoint_written", checkpoint=done)

@@ -1,12 +1,12 @@
 """Opening a window: read what it stands for, let ``window`` compose it, give back the row (W-1 to W-4, W-14)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
 from sojourn.base import Item, open_items, parse_quantity
-from sojourn.checkpoint import WriterInput, extract
+from sojourn.checkpoint import WriterInput, add_what_is_sure, done_by_record, extract, sure
 from sojourn.config import Settings
 from sojourn.cycle import Lines
 from sojourn.engine.view import in_view
@@ -52,6 +52,18 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_path: str = ""
     sections: tuple[OpeningSection, ...] = ()
     task: OpenTask | None = None
+    economic: bool = False
+    """A policy of fewer tokens is in force (C-18)."""
+    root: str = ""
+    """The folder that the session works in: its files are named from there."""
+    in_view: tuple[Message, ...] = ()
+    """The messages of the window that is left."""
+    carried: str = ""
+    """The working set of the window that is left, as it was shown."""
+
+
+Summarise = Callable[[tuple[Item, ...], tuple[Message, ...], int], Awaitable[tuple[Item, ...]]]
+"""From the present items, the messages that leave and the seq before them to the items of the summary (W-14)."""
 
 
 class Composed(msgspec.Struct, frozen=True):
@@ -83,8 +95,10 @@ async def compose_rebuild(frame: Frame, checkpoint: Checkpoint | None, covered: 
     known = open_items(checkpoint.items if checkpoint else ())
     found = known
     if between:
-        run = WriterInput(items=known, messages=between, range=(covered, digest), trigger=frame.share_base)
-        found = extract(run)
+        run = WriterInput(
+            items=known, messages=between, range=(covered, digest), trigger=frame.share_base, economic=frame.economic
+        )
+        found = _beside(run) if frame.economic else extract(run)
     before = set(known)
     fresh = tuple(item for item in found if item not in before)
     tail = tuple(m for m in messages if m.seq > digest)
@@ -100,22 +114,30 @@ async def compose_rebuild(frame: Frame, checkpoint: Checkpoint | None, covered: 
             user_texts=await _user_texts(frame, covered),
             activity=between,
             activity_status=statuses(messages),
-            working_set=_working_set(frame, messages),
+            working_set=_working_set(frame, digest),
             messages=messages,
         )
     )
     return Composed(opening, fresh, trims, covered, digest, tail, tail_tokens)
 
 
-async def compose_compaction(frame: Frame, known: Sequence[Item], covered: int) -> Composed | None:
+def _beside(run: WriterInput) -> tuple[Item, ...]:
+    """W-2a where every token is weighed: the checkpoint's items as they are, without requests that were answered since, with
+    what extraction is sure of."""
+    done = done_by_record(run)
+    known = [item for item in run.items if item.id not in done]
+    items, _ = add_what_is_sure(known, sure(run), run)
+    return items
+
+
+async def compose_compaction(frame: Frame, known: Sequence[Item], covered: int, summarise: Summarise) -> Composed | None:
     """W-14: the newest complete rounds stay, all before them becomes items. None: there is nothing to compact."""
     messages = await _messages(frame, covered)
     boundary = _rounds_boundary(frame, messages, digest_seq(messages, covered))
     gone = tuple(m for m in messages if m.seq <= boundary)
     if not gone:
         return None
-    run = WriterInput(items=open_items(known), messages=gone, range=(covered, boundary), trigger=frame.share_base)
-    items = open_items(extract(run))
+    items = open_items(await summarise(open_items(known), gone, covered))
     tail = tuple(m for m in messages if m.seq > boundary)
     placeholders = _large_results(tail)
     trims, tail_tokens = _cut_tail(frame, tail, placeholders)
@@ -128,7 +150,7 @@ async def compose_compaction(frame: Frame, known: Sequence[Item], covered: int) 
             tail_tokens=tail_tokens,
             items=items,
             user_texts=await _user_texts(frame, boundary),
-            working_set=_working_set(frame, messages),
+            working_set=_working_set(frame, boundary),
             messages=messages,
         )
     )
@@ -166,6 +188,7 @@ def _input(  # noqa: PLR0913 (one flat call from each kind of window)
         activity_status=activity_status or {},
         working_set=working_set,
         sections=frame.sections,
+        economic=frame.economic,
         closing=closing_state(messages, frame.task),
         task=frame.task,
         boundary=f"{moment}, after message {frame.head}",
@@ -178,11 +201,13 @@ async def _messages(frame: Frame, after: int) -> list[Message]:
     return [message for message in stored if in_view(message)]
 
 
-def _working_set(frame: Frame, messages: Sequence[Message]) -> str:
-    """W-3a, at most 0.03 of the trigger; "" where it is switched off."""
+def _working_set(frame: Frame, upto: int) -> str:
+    """W-3a, at most 0.03 of the trigger: files of the window that is left, as far as they leave view; "" where it is off."""
     if not frame.settings.rebuild.working_set:
         return ""
-    return working_set(messages, max(1, frame.share_base * 3 // 100), frame.count)
+    budget = max(1, frame.share_base * 3 // 100)
+    leaving = [message for message in frame.in_view if message.seq <= upto]
+    return working_set(leaving, budget, frame.count, before=frame.carried, root=frame.root)
 
 
 def _caps(frame: Frame) -> dict[str, int]:

@@ -11,7 +11,7 @@ PINS_CAP = 2_000
 """Tokens of all pins together."""
 
 
-async def pin_text(state: State, text: str) -> PinRow:
+async def pin_text(state: State, text: str, source: str = "user") -> PinRow:
     """Adds a pin; it stands in every window from the next on. Raises UserMistake for empty text or a full budget."""
     if not text.strip():
         raise UserMistake("there is nothing to pin: the text is empty")
@@ -22,7 +22,7 @@ async def pin_text(state: State, text: str) -> PinRow:
             f"the pin takes {wanted:,} tokens; {max(0, PINS_CAP - pinned):,} of {PINS_CAP:,} are free",
             next_step="Pin a shorter text, or take another pin away first.",
         )
-    row = PinRow(id=state.ports.ids.new("pin"), text=text, created=state.ports.clock.now())
+    row = PinRow(id=state.ports.ids.new("pin"), text=text, source=source, created=state.ports.clock.now())
     await state.commit(Pin(row))
     state.pins = (*state.pins, row)
     return row

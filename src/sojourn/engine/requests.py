@@ -36,6 +36,28 @@ class _Asked(msgspec.Struct, frozen=True):
     """It repeats the request before it and goes on (Q-2)."""
 
 
+def output_asked(state: State) -> int | None:
+    """Tokens that the next request may be answered with. None where the model's cap is unknown and the protocol needs
+    no number: one above the cap would be refused (C-2)."""
+    room, cap = max_output(state.lines(), state.level().tokens), state.traits.output_cap
+    if cap is None:
+        return min(room, _UNKNOWN_CAP) if state.traits.protocol == "anthropic" else None
+    return min(room, cap)
+
+
+def request_settings(state: State, *, thinks: bool) -> RequestSettings:
+    """Of the next request; ``thinks``: whether the model may be asked to think."""
+    thinking = state.ports.settings.model.thinking if state.traits.thinking else None
+    return RequestSettings(
+        model=state.traits.name,
+        max_output=output_asked(state),
+        # W-2: calls whose thinking a boundary took away are answered without thinking, until the person speaks again.
+        thinking=thinking if thinks or thinking is None else "off",
+        cache_key=state.session.id,
+        keep_thinking=state.traits.thinking,
+    )
+
+
 class Requests:
     """Projects the view of a state; each request of a window costs only what is new since the one before."""
 
@@ -71,7 +93,7 @@ class Requests:
         state = self._state
         projection = Projection(state.prefix, state.view.window, state.traits, prefix_since=state.prefix_since)
         projection.extend(state.view.sent)
-        return projection.request(self._settings(projection.thinks))
+        return projection.request(request_settings(state, thinks=projection.thinks))
 
     def changed(self, seq: int) -> None:
         """The message has changed (a call was settled): if it is projected already, all is projected anew."""
@@ -84,31 +106,10 @@ class Requests:
         previous = self._projected_seq if self._view is state.view else 0
         projection = self._grown()
         level, lines = state.level(), state.lines()
-        request = projection.request(self._settings(projection.thinks), previous or None)
+        request = projection.request(request_settings(state, thinks=projection.thinks), previous or None)
         state.sent_upto = state.head
         self._asked = _Asked(request, state.head, state.view.window.id, state.view.estimate(), previous)
         return Projected(request, level, lines, state.view.window, state.head)
-
-    def output_asked(self) -> int | None:
-        """Tokens that the next request may be answered with. None where the model's cap is unknown and the protocol needs
-        no number: one above the cap would be refused (C-2)."""
-        state = self._state
-        room, cap = max_output(state.lines(), state.level().tokens), state.traits.output_cap
-        if cap is None:
-            return min(room, _UNKNOWN_CAP) if state.traits.protocol == "anthropic" else None
-        return min(room, cap)
-
-    def _settings(self, thinks: bool) -> RequestSettings:
-        state = self._state
-        thinking = state.ports.settings.model.thinking if state.traits.thinking else None
-        return RequestSettings(
-            model=state.traits.name,
-            max_output=self.output_asked(),
-            # W-2: calls whose thinking a boundary took away are answered without thinking, until the person speaks again.
-            thinking=thinking if thinks or thinking is None else "off",
-            cache_key=state.session.id,
-            keep_thinking=state.traits.thinking,
-        )
 
     def _grown(self) -> Projection:
         view = self._state.view
@@ -178,6 +179,8 @@ class Requests:
         if asked.window_id == state.view.window.id:
             state.view.anchor(call)
         state.recoveries = 0
+        state.answered_at = now
+        state.spent = state.spent.plus("main", call.usage, state.prices)
         self._sent = asked.request
         self._before = CacheBefore(call.usage.input, now, asked.window_id)
 

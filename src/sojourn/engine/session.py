@@ -26,18 +26,20 @@ from sojourn.config import Settings
 from sojourn.cycle import check_window, decide, effective_limit, may_recover
 from sojourn.engine.changing import change_prefix
 from sojourn.engine.cutting import cut_incoming
+from sojourn.engine.editing import take_edit
 from sojourn.engine.firing import drain, fire, note_dirty, write_now
 from sojourn.engine.intake import finish_of, result_cap, take_in, take_in_part, title_of
 from sojourn.engine.joining import LEASE, find_or_create, fork, free_slot, take_lease
 from sojourn.engine.pinning import pin_text, unpin
-from sojourn.engine.requests import Requests
+from sojourn.engine.requests import Requests, output_asked
 from sojourn.engine.situation import situation
-from sojourn.engine.state import Ports, Present, RefreshPrefix, State, prefix_tokens
-from sojourn.engine.switching import SHARES, compact, largest_parts, open_first, switch
+from sojourn.engine.state import GatherSections, Ports, Present, RefreshPrefix, State, prefix_tokens
+from sojourn.engine.switching import SHARES, compact, gather_sections, largest_parts, open_first, switch
 from sojourn.engine.types import Answer, Context, OnEvent, Projected, Rebuilt, Undone, summarise
 from sojourn.engine.undoing import redo, undo
 from sojourn.engine.view import in_view
-from sojourn.meter import Level, Watched, breakdown, learn, total
+from sojourn.memory import MemoryStore
+from sojourn.meter import Level, Prices, Watched, breakdown, learn, total
 from sojourn.record import (
     AddMessage,
     Change,
@@ -48,11 +50,15 @@ from sojourn.record import (
     Part,
     PinRow,
     PrefixSnapshot,
+    PutSnapshot,
+    PutTask,
     Session,
     SetSession,
     SettlePart,
+    Snapshot,
     Store,
     TakeInbox,
+    TaskRow,
     Text,
     Window,
 )
@@ -101,6 +107,8 @@ class Engine:
         ids: Ids | None = None,
         on_event: OnEvent | None = None,
         refresh_prefix: RefreshPrefix | None = None,
+        gather_sections: GatherSections | None = None,
+        memory: MemoryStore | None = None,
         present: Present | None = None,
         read_only: bool = False,
     ) -> "Engine":
@@ -108,7 +116,8 @@ class Engine:
 
         Without a ``store`` everything lives in memory. ``prefix`` is frozen with the session; ``fixed`` (tokens) stands
         for it where the host keeps its own system prompt and tools. ``refresh_prefix`` is asked for the prefix of each
-        window that opens later (P-4), ``present`` for what is stored around text from the inbox (M-R6). ``read_only``
+        window that opens later (P-4), ``gather_sections`` for what else it shows, ``memory`` holds what is durable,
+        ``present`` for what is stored around text from the inbox (M-R6). ``read_only``
         takes no lease: it can look, not write.
         Raises UserMistake for an unknown id, a window too small, or a session that another process runs.
         """
@@ -124,6 +133,8 @@ class Engine:
             documents=documents,
             on_event=on_event,
             refresh_prefix=refresh_prefix,
+            gather_sections=gather_sections,
+            memory=memory,
             present=present,
         )
         traits = traits or Traits()
@@ -328,6 +339,7 @@ class Engine:
                 await note_dirty(state)
             if decision.fire is not None:
                 await fire(state, decision.fire)
+                decision = decide(situation(state))  # a writer runs now, or has written already
             if decision.then in ("open", "compact"):
                 if (await switch(state, decision.reason)).outcome == "insert_failed":
                     # W-10: nothing stands before what came in. It is cut if need be, else goes as it is.
@@ -383,25 +395,39 @@ class Engine:
             await open_first(self._state)
         return await switch(self._state, "manual")
 
-    async def compact(self) -> Rebuilt:
-        """A compaction window now (W-14)."""
+    async def compact(self, focus: str = "") -> Rebuilt:
+        """A compaction window now (W-14). ``focus``: what the summary should look after; it ends with this call."""
         state = self._state
         if state.view.window.number == 0:
             await open_first(state)
         before = state.level().tokens
-        window = await compact(state, "manual")
+        await state.offer_fresh_prefix()
+        await gather_sections(state)
+        window = await compact(state, "manual", focus=focus)
         return Rebuilt(window.outcome if window else "insert_failed", window, before, state.level().tokens)
 
-    async def write_checkpoint(self) -> Checkpoint | WriterFailed | None:
-        """Runs the writer now, up to K-5's mark; None = nothing new past the last mark.
+    async def write_checkpoint(self, *, extractive: bool = False) -> Checkpoint | WriterFailed | None:
+        """Runs the writer now, up to K-5's mark; None = nothing new past the last mark. ``extractive``: without a model.
 
         Raises UserMistake where writing is switched off (C-14).
         """
+        self._may_write()
+        return await write_now(self._state, ExtractiveWriter() if extractive else self._state.ports.writer)
+
+    async def edit_checkpoint(self, text: str) -> Checkpoint | None:
+        """Takes over what a person changed in the rendering of the newest checkpoint, as operations by ``user`` that no
+        writer may undo (R-6). None = nothing was changed.
+
+        Raises UserMistake with the line for what cannot be understood, and where there is no checkpoint.
+        """
+        self._may_write()
+        return await take_edit(self._state, text)
+
+    def _may_write(self) -> None:
         settings = self._state.ports.settings
         if not settings.checkpoint.enabled or settings.memory.disable_write:
             key = "checkpoint.enabled" if not settings.checkpoint.enabled else "memory.disable_write"
             raise UserMistake(f"writing checkpoints is switched off by {key}", next_step="Switch it on to write one.")
-        return await write_now(self._state, self._state.ports.writer)
 
     def offer_prefix(self, prefix: PrefixSnapshot) -> None:
         """System and context blocks read anew (rule files, git): they come into force with the next window (P-7, W-9)."""
@@ -428,15 +454,57 @@ class Engine:
         await self._state.commit(SetSession(grants=grants))
         self._state.session = msgspec.structs.replace(self._state.session, grants=grants)
 
-    async def set_model(self, traits: Traits, *, label: str = "") -> None:
-        """Another model answers from now on; ``label`` (provider/name) is kept with the session."""
+    async def set_model(self, traits: Traits, *, label: str = "") -> Rebuilt | None:
+        """Another model answers from now on (C-16); ``label`` (provider/name) is kept with the session.
+
+        Where the view is too large for it, a window opens first: answers that. Raises UserMistake, and changes nothing, for
+        a model whose window cannot even hold the fixed part.
+        """
         state = self._state
+        effective, _ = effective_limit(traits.limit, traits.name, state.ports.settings.compaction)
+        check_window(effective, state.fixed_tokens())
         if label and label != state.session.model:
             await state.commit(SetSession(model=label))
             state.session = msgspec.structs.replace(state.session, model=label)
-        if traits != state.traits:
-            state.traits = traits
-            self._requests = Requests(state)
+        if traits == state.traits:
+            return None
+        other = traits.name != state.traits.name
+        state.traits = traits
+        self._requests = Requests(state)
+        if not other:
+            return None
+        state.view.forget_usage()  # it was counted by another tokenizer
+        state.answered_at = 0
+        if state.view.window.number and state.level().tokens >= state.lines().trigger and state.lease is not None:
+            return await switch(state, "model_switch")
+        return None
+
+    def set_prices(self, prices: Prices) -> None:
+        """What the provider asks, relative to fresh input: economic windows are computed from it (C-18)."""
+        self._state.prices = prices
+
+    # --- tasks, plan, files ------------------------------------------------------------------------------------------
+
+    @property
+    def tasks(self) -> tuple[TaskRow, ...]:
+        """The newest state of each task (Y-3)."""
+        return self._state.tasks
+
+    async def put_task(self, task: TaskRow) -> None:
+        """A new state of a task."""
+        state = self._state
+        row = msgspec.structs.replace(task, at_seq=state.head, updated=task.updated or state.ports.clock.now())
+        await state.commit(PutTask(row))
+        state.tasks = tuple(await state.ports.store.tasks(self.session_id))
+
+    async def accept_plan(self, seq: int) -> None:
+        """The person has accepted the plan that the message ``seq`` holds (W-9)."""
+        await self._state.commit(SetSession(plan_seq=seq))
+        self._state.session = msgspec.structs.replace(self._state.session, plan_seq=seq)
+
+    async def put_snapshot(self, snapshot: Snapshot) -> None:
+        """The files at one moment, as they stand in the private object store (W-12)."""
+        await self._state.commit(PutSnapshot(snapshot))
 
     @property
     def session(self) -> Session:
@@ -449,6 +517,11 @@ class Engine:
         return self._state.prefix
 
     @property
+    def memory(self) -> MemoryStore | None:
+        """Durable knowledge, as far as it is this session's to see."""
+        return self._state.memory
+
+    @property
     def window(self) -> Window:
         """The newest window; number 0 = none was opened yet."""
         return self._state.view.window
@@ -458,9 +531,12 @@ class Engine:
         """Of the model in use, with what was learned of it."""
         return self._state.traits
 
-    async def pin(self, text: str) -> PinRow:
-        """Text that must survive every window of this session (W-3 row 0). Raises UserMistake when it does not fit."""
-        return await pin_text(self._state, text)
+    async def pin(self, text: str, source: str = "user") -> PinRow:
+        """Text that must survive every window of this session (W-3 row 0); ``source``: where it is from, as people read it.
+
+        Raises UserMistake when it does not fit.
+        """
+        return await pin_text(self._state, text, source)
 
     async def unpin(self, pin_id: str) -> None:
         """Takes a pin out of the windows to come. Raises UserMistake for an unknown one."""
@@ -545,7 +621,7 @@ class Engine:
     def _fingerprint(self) -> tuple[str, int, int, int]:
         """Tells requests of one session apart without serialising them: its window, its end, its size, what it asks for."""
         state = self._state
-        return (state.view.window.id, state.head, total(state.view.estimate()), self._requests.output_asked() or 0)
+        return (state.view.window.id, state.head, total(state.view.estimate()), output_asked(state) or 0)
 
     def _fits_now(self) -> bool:
         """Whether the view that was refused is well under the trigger of what was learned of the model since, and asks for

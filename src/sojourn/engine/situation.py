@@ -2,6 +2,7 @@
 
 from sojourn.cycle import Situation
 from sojourn.engine.firing import running
+from sojourn.engine.handing import cache_is_warm
 from sojourn.engine.state import State
 from sojourn.engine.view import tokens_of
 
@@ -31,4 +32,5 @@ def situation(state: State) -> Situation:
         auto=settings.compaction.auto,
         window_undone=state.window_undone,
         usable_checkpoint=state.mark > window.covered_seq,
+        cache_expired=bool(state.answered_at) and state.traits.reports_cache and not cache_is_warm(state),
     )

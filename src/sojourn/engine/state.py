@@ -11,10 +11,22 @@ from sojourn.base import Clock, Finish, Ids, Tokens, WorkFailed, finish_first
 from sojourn.checkpoint import Writer, WriterFailed
 from sojourn.config import Settings
 from sojourn.cycle import Lines, draw_lines, effective_limit, tiers_for
+from sojourn.engine.economy import Spent, first_economics, spent_until
 from sojourn.engine.looking import prefix_in_force
 from sojourn.engine.types import EngineEvent, EventKind, OnEvent
 from sojourn.engine.view import STEPS_MEASURED, View, in_view
-from sojourn.meter import Calibration, Level, calibrated, estimate_text, estimate_value, learn, message_tokens, total
+from sojourn.memory import Belonging, MemoryStore
+from sojourn.meter import (
+    Calibration,
+    Level,
+    calibrated,
+    estimate_text,
+    estimate_value,
+    learn,
+    message_tokens,
+    total,
+    usual_prices,
+)
 from sojourn.record import (
     Call,
     Change,
@@ -29,6 +41,7 @@ from sojourn.record import (
     PrefixSnapshot,
     Session,
     Store,
+    TaskRow,
     Window,
 )
 from sojourn.window import OpeningSection, OpenTask
@@ -41,6 +54,7 @@ _CALLS_LEARNED = 5
 """The newest calls of a window that teach the ratio again when a session is opened (M-2)."""
 
 
+GatherSections = Callable[[], Awaitable[Sequence[OpeningSection]]]
 RefreshPrefix = Callable[[], Awaitable[PrefixSnapshot]]
 Present = Callable[[Message], Sequence[Message]]
 
@@ -55,6 +69,10 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     writer: Writer
     documents: Path | None = None
     """The memory root for renderings that people read; None = none are written."""
+    memory: MemoryStore | None = None
+    """Durable knowledge: rows 5 to 8 of an opening, notes and promotion (Y-1, K-12, K-13); None = there is none."""
+    gather_sections: GatherSections | None = None
+    """What a host puts into each window that opens: mode, plan, skills, actors (W-3 rows 2b and 3)."""
     on_event: OnEvent | None = None
     refresh_prefix: RefreshPrefix | None = None
     """Reads the sources of the prefix anew, for a window that is about to open."""
@@ -68,6 +86,9 @@ class State:
     def __init__(self, ports: Ports, session: Session, traits: Traits) -> None:
         self.ports = ports
         self.session = session
+        own = Belonging(session.id, session.project_id)
+        self.memory = ports.memory.gate(own) if ports.memory is not None else None
+        """Durable knowledge, as far as it is this session's to see."""
         self.lease: Lease | None = None
         """None = open for reading only."""
         self.traits = traits
@@ -78,6 +99,8 @@ class State:
         self.fixed: Tokens = {}
         self.next_fixed: Tokens = {}
         self.sections: tuple[OpeningSection, ...] = ()
+        self.gathered: tuple[OpeningSection, ...] = ()
+        """Tasks, memory and the host's sections, as they were read for the newest window."""
         self.task: OpenTask | None = None
         self.pins: tuple[PinRow, ...] = ()
         self.head = session.head
@@ -100,6 +123,11 @@ class State:
         self.noticed: set[str] = set()
         self.mark = 0
         """``covered_seq`` of the newest checkpoint that no undo covers; 0 = none. The row itself is read when it is used."""
+        self.answered_at = 0
+        """When the newest answer of this window came, milliseconds; 0 = none yet."""
+        self.prices = usual_prices("marked" if traits.protocol == "anthropic" else "automatic")
+        self.spent = Spent()
+        self.tasks: tuple[TaskRow, ...] = ()
         self.newest_call: Call | None = None
         """The newest answered call of the view that ``load`` read."""
         self.view: View
@@ -120,14 +148,14 @@ class State:
             # What is being written cannot be taken back: the caller goes, the head and the view follow the record.
             self.stale = True
             late = None if writing.cancelled() or writing.exception() else writing.result()
-            self.head = late.head if isinstance(late, Committed) else self.head
+            self.head = max(self.head, late.head if isinstance(late, Committed) else 0)
             raise
         if isinstance(done, Fenced):
             raise WorkFailed(
                 f"session {self.session.id} was changed by another process ({done.reason}); nothing was written",
                 next_step="Open the session again.",
             )
-        self.head = done.head
+        self.head = max(self.head, done.head)  # a writer's rows are committed beside the loop's
         return done
 
     def emit(self, kind: EventKind, **detail: object) -> None:
@@ -160,6 +188,12 @@ class State:
         """Calibrated tokens of a text: the one meter."""
         return calibrated(self.calibration, self.traits.name, estimate_text(text))
 
+    def ratio(self) -> float:
+        """Calibrated tokens for each one that is estimated, over what is in view."""
+        estimate = self.view.estimate()
+        whole = total(estimate)
+        return calibrated(self.calibration, self.traits.name, estimate) / whole if whole else 1.0
+
     def fixed_tokens(self) -> int:
         """System, tools and context blocks as the next window will have them, calibrated."""
         return calibrated(self.calibration, self.traits.name, self.next_fixed)
@@ -176,7 +210,11 @@ class State:
         """The lines of the present window: its trigger was fixed when it opened (C-18), hard follows the model."""
         settings = self.ports.settings
         effective, _ = self.limit()
-        lines = draw_lines(effective, output_cap=self.traits.output_cap, settings=settings, undone=self.window_undone)
+        cap, undone = self.traits.output_cap, self.window_undone
+        lines = draw_lines(effective, output_cap=cap, settings=settings, undone=undone)
+        if is_economic(self):
+            first = first_economics(self.view, lines.full_trigger, self.fixed_tokens(), self.prices, self.ratio())
+            lines = draw_lines(effective, output_cap=cap, settings=settings, economics=first, undone=undone)
         stored = min(self.view.window.trigger or lines.trigger, lines.trigger)
         tiers = tiers_for(stored, lines.policy, settings.checkpoint)
         return msgspec.structs.replace(lines, trigger=lines.trigger if self.window_undone else stored, tiers=tiers)
@@ -192,8 +230,9 @@ class State:
         checkpoint = await store.newest_checkpoint(session_id)
         self.mark = checkpoint.covered_seq if checkpoint else 0
         self.pins = tuple(pin for pin in await store.pins(session_id) if not pin.removed)
+        self.tasks = tuple(await store.tasks(session_id))
         self.growth.clear()
-        self.newest_call = None
+        self.newest_call, self.answered_at = None, 0
         self.view = await self.view_of(window or _unopened())
         if window is not None:
             newest = await store.newest_call(session_id, window_id=window.id)
@@ -201,6 +240,7 @@ class State:
             if newest is not None and any(message.id == newest.message_id for message in self.view.sent):
                 self.view.anchor(newest)
                 self.newest_call = newest
+                self.answered_at = newest.ended or newest.started
         self.sent_upto = self._sent_before_the_newest_answer()
         changed = (m.seq for m in reversed(self.view.sent) if m.source == PREFIX_CHANGED and m.origin == "engine")
         # After an undone window's return nothing tells which answers came under the other window's prefix.
@@ -214,9 +254,10 @@ class State:
         return seqs[newest - 1] if newest else 0
 
     async def learn_again(self) -> None:
-        """The newest calls of the window teach the ratio when a session is opened (M-2)."""
+        """The calls of the window teach the ratio, and what was spent, when a session is opened (M-2, C-18)."""
         window = self.view.window
         calls = await self.ports.store.calls(self.session.id, window_id=window.id) if window.id else ()
+        self.spent = spent_until(window, calls, self.prices)
         for call in calls[-_CALLS_LEARNED:]:
             if call.usage is not None and call.purpose == "main":
                 self.calibration = learn(self.calibration, call.model, call.estimate, call.usage.input)
@@ -237,7 +278,8 @@ class State:
         """The window just opened becomes the view, with the prefix that it opened with."""
         self.prefix, self.fixed = self.offered, self.next_fixed
         self.window_undone = False
-        self.sent_upto = self.prefix_since = 0
+        self.sent_upto = self.prefix_since = self.answered_at = 0
+        self.spent = self.spent.next_window()
         self.view = await self.view_of(window)
 
     async def view_of(self, window: Window) -> View:
@@ -261,6 +303,11 @@ class State:
                 break
             upto = batch[-1].seq - 1
         return read[::-1]
+
+
+def is_economic(state: State) -> bool:
+    """Whether the policy weighs what an opening costs at each step (C-18)."""
+    return state.ports.settings.compaction.policy != "full"
 
 
 def prefix_tokens(prefix: PrefixSnapshot | None) -> Tokens:

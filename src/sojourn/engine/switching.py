@@ -1,22 +1,30 @@
 """Leaving a window: firing writers at tiers, climbing the ladder, opening what it says (C-7 to C-12)."""
 
-from sojourn.base import WorkFailed
-from sojourn.checkpoint import ExtractiveWriter, checkpoint_path
+from sojourn.base import Item, WorkFailed
+from sojourn.checkpoint import ExtractiveWriter
 from sojourn.cycle import LadderState, draw_lines, next_step, stop_for, tiers_at_or_below, too_full
+from sojourn.engine.economy import as_measured, economics, files_read
 from sojourn.engine.firing import Came, running, write_now, write_or_wait
 from sojourn.engine.opening import Composed, Frame, compose_compaction, compose_rebuild, compose_start
 from sojourn.engine.pinning import pins_section
-from sojourn.engine.state import State
+from sojourn.engine.remembering import memory_sections
+from sojourn.engine.state import State, is_economic
+from sojourn.engine.summarising import summary
 from sojourn.engine.types import Rebuilt
 from sojourn.engine.view import tokens_of
-from sojourn.record import AddWindow, Checkpoint, PutPrefix, Window
+from sojourn.memory import layout, path_of
+from sojourn.record import AddWindow, Checkpoint, Message, PutPrefix, Window
+from sojourn.window import open_task, tasks_ledger
 
+WRITER_LEAST = 15_000
+"""Tokens beside the fixed part that a writer needs at least: 11,000 for items, 2,000 to answer, the rest for what it reads."""
 SHARES = (1.0, 0.6, 0.35)
 """Budgets of an opening, tried in turn while the window would open too full (C-11)."""
 
 
 async def open_first(state: State) -> None:
     """The ``start`` window: pins and durable memory (W-3)."""
+    await gather_sections(state)
     composed = await compose_start(_frame(state, 1.0))
     await _commit_window(state, composed, kind="start", reason="start", outcome="started", checkpoint=None)
 
@@ -37,6 +45,7 @@ async def switch(
         _stop_if_looping(state)
     before = state.level().tokens
     await state.offer_fresh_prefix()
+    await gather_sections(state)
     tried: list[Came] = []
     while True:
         step = next_step(_ladder(state, reason == "manual", tried))
@@ -59,12 +68,16 @@ async def switch(
     )
 
 
-async def compact(state: State, reason: str, outcome: str = "compacted") -> Window | None:
-    """A compaction window (W-14); None where there is nothing to compact."""
+async def compact(state: State, reason: str, outcome: str = "compacted", focus: str = "") -> Window | None:
+    """A compaction window (W-14); None where there is nothing to compact. ``focus``: what a person asked to look after."""
     present = state.view.window
     checkpoint = await state.ports.store.newest_checkpoint(state.session.id)
     known = present.items if present.kind == "compaction" else (checkpoint.items if checkpoint else ())
-    composed = await compose_compaction(_frame(state, 1.0), known, present.covered_seq)
+
+    async def summarise(items: tuple[Item, ...], gone: tuple[Message, ...], covered: int) -> tuple[Item, ...]:
+        return await summary(state, items, gone, covered, reason=reason, focus=focus)
+
+    composed = await compose_compaction(_frame(state, 1.0), known, present.covered_seq, summarise)
     if composed is None or not composed.opening.has_content:
         return None
     return await _commit_window(state, composed, kind="compaction", reason=reason, outcome=outcome, checkpoint=None)
@@ -104,12 +117,9 @@ async def _commit_window(
     before = state.level().tokens
     after = _level_after(state, composed)
     effective, _ = state.limit()
-    lines = draw_lines(
-        effective,
-        output_cap=state.traits.output_cap,
-        settings=ports.settings,
-        economics=state.view.economics(after, composed.opening.tokens),
-    )
+    written = composed.opening.tokens + composed.tail_tokens
+    found = economics(state.view, state.spent, state.prices, level=after, written=written, ratio=state.ratio())
+    lines = draw_lines(effective, output_cap=state.traits.output_cap, settings=ports.settings, economics=found)
     window = Window(
         id=ports.ids.new("win"),
         number=0,
@@ -130,6 +140,8 @@ async def _commit_window(
         meter_before=before,
         meter_after=after,
         tiers=tiers_at_or_below(after, lines),
+        measured=as_measured(found, state.spent),
+        files=files_read(state.view),
         created=ports.clock.now(),
     )
     await state.commit(*([PutPrefix(state.offered)] if state.offered else []), AddWindow(window))
@@ -139,8 +151,23 @@ async def _commit_window(
     if stored is None:
         raise WorkFailed(f"window {window.id} was written but cannot be read back", next_step="Run sojourn doctor.")
     await state.show(stored)
-    state.emit("window_opened", window=stored, left_out=composed.opening.left_out, budget=composed.opening.budget)
+    state.emit(
+        "window_opened",
+        window=stored,
+        left_out=composed.opening.left_out,
+        budget=composed.opening.budget,
+        saved=max(0, before - after) if reason == "cold_cache" else 0,
+    )
     return stored
+
+
+async def gather_sections(state: State) -> None:
+    """What the opening shows beside the conversation is read at each new window: tasks, memory, the host's own (W-9)."""
+    gather = state.ports.gather_sections
+    own = tuple(await gather()) if gather is not None else ()
+    ledger = tasks_ledger(state.tasks)
+    remembered = await memory_sections(state)
+    state.gathered = (*([ledger] if ledger else []), *own, *remembered)
 
 
 def _ladder(state: State, manual: bool, tried: list[Came]) -> LadderState:
@@ -154,6 +181,7 @@ def _ladder(state: State, manual: bool, tried: list[Came]) -> LadderState:
         has_checkpoint=state.mark > 0,
         usable_checkpoint=state.mark > state.view.window.covered_seq,
         has_model=state.ports.writer.name == "model",
+        writer_fits=state.lines().effective >= state.fixed_tokens() + WRITER_LEAST,
         writer_running=running(state),
         tried=tuple(tried),
     )
@@ -176,10 +204,20 @@ def _frame(state: State, share: float) -> Frame:
         fixed=state.fixed_tokens(),
         head=state.head,
         now=ports.clock.now(),
-        checkpoint_path=str(checkpoint_path(ports.documents, state.session.id).parent) if ports.documents else "",
-        sections=(*pins_section(state), *state.sections),
-        task=state.task,
+        checkpoint_path=_folder(state),
+        sections=(*pins_section(state), *state.sections, *state.gathered),
+        task=open_task(state.tasks) or state.task,
+        economic=is_economic(state),
+        root=state.session.cwd,
+        in_view=tuple(state.view.sent),
+        carried=next((block.text for block in state.view.window.opening if block.section == "working_set"), ""),
     )
+
+
+def _folder(state: State) -> str:
+    """Where this session's documents lie, as an opening names it; "" where there are none."""
+    root = state.ports.documents
+    return str(path_of(root, layout.checkpoint(state.session.id)).parent) if root else ""
 
 
 def _estimated(state: State) -> int:

@@ -21,6 +21,7 @@ EventKind = Literal[
     "notice",
     "undone",
     "prefix_changed",
+    "promoted",
 ]
 
 

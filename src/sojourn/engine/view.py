@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from sojourn.base import Finish, Tokens, Usage
-from sojourn.cycle import Economics
 from sojourn.meter import (
     Calibration,
     Level,
@@ -25,6 +24,8 @@ from sojourn.window import apply_trims, is_finished
 
 STEPS_MEASURED = 50
 """C-18: growth is the mean of the last 50 steps."""
+STEPS_NEEDED = 5
+"""C-18: fewer tell nothing."""
 
 
 class View:
@@ -40,6 +41,8 @@ class View:
         self.steps = 0
         """Finished assistant messages since the window opened."""
         self.growth = growth
+        self.first_steps: list[int] = []
+        """Tokens of the first steps of this window: what a trigger is computed from where nothing was measured before."""
         self._start = add(fixed, *(estimate_text(block.text) for block in window.opening))
         self._tokens: Tokens = {}
         self._measured = 0
@@ -64,6 +67,8 @@ class View:
         self.steps += 1
         size = sum(self._tokens.values())
         self.growth.append(size - self._measured)
+        if len(self.first_steps) < STEPS_NEEDED:
+            self.first_steps.append(size - self._measured)
         self._measured = size
 
     def after(self, seq: int) -> list[Message]:
@@ -108,6 +113,10 @@ class View:
             self._anchor = (call.usage, call.upto_seq, call.message_id or "")
             self._refused = None
 
+    def forget_usage(self) -> None:
+        """What was reported was another model's: the level is an estimate until the next answer (C-16)."""
+        self._anchor = self._refused = None
+
     def refuse(self, used: int) -> None:
         """A provider refused the present request and named its size (report 121): the level rests on that."""
         self._refused = (used, self.estimate())
@@ -141,16 +150,6 @@ class View:
             else:
                 came.append(message_tokens(message))
         return add(*came)
-
-    def economics(self, opening_level: int, opening_written: int) -> Economics:
-        """What the economic trigger of the next window is computed from (C-18)."""
-        steps = len(self.growth)
-        return Economics(
-            growth=sum(self.growth) / steps if steps else 0.0,
-            steps=steps,
-            opening_level=opening_level,
-            opening_written=opening_written,
-        )
 
     def recovered(self) -> bool:
         """The window was opened after the last finished assistant message (C-6)."""

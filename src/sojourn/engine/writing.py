@@ -1,23 +1,27 @@
 """One run of a checkpoint writer: what it reads, its slot, its commit, the rendering for people (K-5 to K-9)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from sojourn.base import Clock, Ids, Item, SojournError, open_items
 from sojourn.checkpoint import (
+    Fork,
+    Ledger,
+    Lookup,
+    Note,
     Writer,
     WriterFailed,
     WriterInput,
     Written,
-    checkpoint_path,
     checkpoint_row,
     render_checkpoint,
     validate,
     write_checkpoint_file,
 )
+from sojourn.memory import layout, path_of
 from sojourn.meter import message_tokens, total
 from sojourn.record import AddCheckpoint, Checkpoint, Fence, Fenced, Lease, Message, SetSlot, Slot, Store
 
@@ -42,6 +46,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ids: Ids
     documents: Path | None
     """The memory root; None = no rendering for people."""
+    economic: bool = False
+    """A policy of fewer tokens is in force (C-18)."""
+    notes: tuple[Note, ...] = ()
+    """Entries of the notes that no run has taken in yet (K-13)."""
+    original: tuple[Message, ...] = ()
+    fork: Fork | None = None
+    ledger: Ledger | None = None
+    lookup: Lookup | None = None
 
 
 async def carry_out(run: Run, writer: Writer) -> Checkpoint | WriterFailed:
@@ -67,21 +79,29 @@ def render_for_people(run: Run, row: Checkpoint) -> str:
     if run.documents is None:
         return ""
     try:
-        write_checkpoint_file(checkpoint_path(run.documents, run.session_id), render_checkpoint(row))
+        write_checkpoint_file(path_of(run.documents, layout.checkpoint(run.session_id)), render_checkpoint(row))
     except (SojournError, OSError) as error:
         return str(error)
     return ""
 
 
-async def _written(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
-    """The writer's answer within the deadline; whatever goes wrong in it is a failure of this run only (K-8)."""
+async def answer_of(writer: Writer, run: WriterInput) -> Written | WriterFailed:
+    """A writer's answer within the deadline; whatever goes wrong in it is a failure of this run only (K-8)."""
+    return await _bounded(writer.write(run))
+
+
+async def _bounded(writing: Awaitable[Written | WriterFailed]) -> Written | WriterFailed:
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            written = await _write(run, writer, after)
+            return await writing
     except TimeoutError:
         return WriterFailed("retryable", f"no answer within {DEADLINE_SECONDS} s")
     except Exception as error:  # noqa: BLE001 (a host's writer may raise anything: the session has to go on)
         return WriterFailed("deterministic", f"{type(error).__name__}: {error}")
+
+
+async def _written(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
+    written = await _bounded(_write(run, writer, after))
     if isinstance(written, WriterFailed):
         return written
     written = validate(written, run.mark)
@@ -94,6 +114,8 @@ async def _commit(run: Run, writer: Writer, written: Written, after: int) -> Che
     whole = WriterInput(items=(), messages=(), range=(after, run.mark), trigger=run.trigger)
     previous_id = run.previous.id if run.previous else None
     row = checkpoint_row(whole, written, writer.name, ids=run.ids, clock=run.clock, previous_id=previous_id)
+    if writer.name == "model":
+        row = msgspec.structs.replace(row, notes=tuple(note.sha for note in run.notes))
     fence = Fence(epoch=run.lease.epoch, slot_generation=run.generation, undo_revision=run.undo_revision)
     slot = await run.store.slot(run.session_id)
     free = SetSlot(msgspec.structs.replace(slot, running=False))
@@ -106,7 +128,7 @@ async def _commit(run: Run, writer: Writer, written: Written, after: int) -> Che
 async def _write(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
     """The writer over (after, mark]; a very long stretch in chunks, each building on the items of the one before."""
     items = open_items(run.previous.items if run.previous else ())
-    refused: list[str] = []
+    earlier: list[Written] = []
     chunk: list[Message] = []
     size, start = 0, after
     async for message in run.store.stream(run.session_id, after=after):
@@ -118,17 +140,45 @@ async def _write(run: Run, writer: Writer, after: int) -> Written | WriterFailed
             written = await writer.write(_input(run, items, chunk, start))
             if isinstance(written, WriterFailed):
                 return written
-            items, refused = open_items(written.items), [*refused, *written.refused]
+            items = open_items(written.items)
+            earlier.append(written)
             start, chunk, size = message.seq, [], 0
     written = await writer.write(_input(run, items, chunk, start))
-    if isinstance(written, WriterFailed) or not refused:
-        return written
-    return msgspec.structs.replace(written, refused=(*refused, *written.refused))
+    return written if isinstance(written, WriterFailed) else _joined([*earlier, written])
+
+
+def _joined(runs: Sequence[Written]) -> Written:
+    """The items of the last one, with what all of them did."""
+    if len(runs) == 1:
+        return runs[0]
+    kept = {item.id for item in runs[-1].items}
+    return msgspec.structs.replace(
+        runs[-1],
+        refused=tuple(one for run in runs for one in run.refused),
+        calls=tuple(one for run in runs for one in run.calls),
+        added=tuple(dict.fromkeys(one for run in runs for one in run.added if one in kept)),
+        closed=tuple(dict.fromkeys(one for run in runs for one in run.closed)),
+        checked=tuple(dict.fromkeys(one for run in runs for one in run.checked if one in kept)),
+        promoted=tuple(dict.fromkeys(one for run in runs for one in run.promoted)),
+    )
 
 
 def _input(run: Run, items: tuple[Item, ...], chunk: Sequence[Message], start: int) -> WriterInput:
     upto = chunk[-1].seq if chunk else run.mark
-    return WriterInput(items=items, messages=tuple(chunk), range=(start, upto), trigger=run.trigger)
+    whole = start == (run.previous.covered_seq if run.previous else 0) and upto == run.mark
+    return WriterInput(
+        items=items,
+        messages=tuple(chunk),
+        range=(start, upto),
+        trigger=run.trigger,
+        economic=run.economic,
+        notes=run.notes if upto == run.mark else (),
+        # A stretch too long for one reading is not in view either.
+        original=run.original if whole else (),
+        fork=run.fork if whole else None,
+        ledger=run.ledger,
+        lookup=run.lookup,
+    )
 
 
 async def _free(run: Run) -> None:

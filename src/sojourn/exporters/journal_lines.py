@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator
 
 from sojourn.exporters.words import BlobReader
-from sojourn.record import Checkpoint, File, Image, Message, Session, ToolCall, Undo, Window
+from sojourn.record import Checkpoint, File, Image, Message, Session, TaskRow, ToolCall, Undo, Window
 from sojourn.record.journal import (
     VERSION,
     BlobRow,
     CheckpointRow,
     Header,
     MessageRow,
+    TaskStateRow,
     UndoRow,
     WindowRow,
     write_line,
@@ -23,11 +24,13 @@ def to_jsonl(
     *,
     windows: Iterable[Window] = (),
     checkpoints: Iterable[Checkpoint] = (),
+    tasks: Iterable[TaskRow] = (),
     undos: Iterable[Undo] = (),
 ) -> Iterator[str]:
-    """Lines of JSON, each with its LF: the header, each message after its blobs, then windows, checkpoints, undos.
+    """Lines of JSON, each with its LF: the header, each message after its blobs, then windows, checkpoints, tasks, undos.
 
-    A blob that is not there is left out; the parts that refer to it stay as they are.
+    A blob that is not there is left out; the parts that refer to it stay as they are. ``tasks``: every state of each, as
+    ``Store.tasks(..., every_state=True)`` gives them. Snapshots stay behind: the trees that they name are on this machine.
     """
     yield write_line(Header(VERSION, session))
     written: set[str] = set()
@@ -42,6 +45,7 @@ def to_jsonl(
         yield write_line(MessageRow(message))
     yield from (write_line(WindowRow(window)) for window in windows)
     yield from (write_line(CheckpointRow(checkpoint)) for checkpoint in checkpoints)
+    yield from (write_line(TaskStateRow(task)) for task in tasks)
     yield from (write_line(UndoRow(undo)) for undo in undos)
 
 

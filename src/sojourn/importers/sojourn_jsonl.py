@@ -14,7 +14,17 @@ from sojourn.importers.lines import Line, decode, is_blank, lines
 from sojourn.importers.outline import heads
 from sojourn.importers.types import Counts, Done, Imported, ImportRecord, Progress, SessionStart, Skipped, SkippedLine
 from sojourn.record import Session, ToolCall
-from sojourn.record.journal import BlobRow, CheckpointRow, Header, MessageRow, Row, UndoRow, WindowRow, read_line
+from sojourn.record.journal import (
+    BlobRow,
+    CheckpointRow,
+    Header,
+    MessageRow,
+    Row,
+    TaskStateRow,
+    UndoRow,
+    WindowRow,
+    read_line,
+)
 
 
 class SojournJsonl:
@@ -31,15 +41,15 @@ class SojournJsonl:
 
 
 def read_rows(path: str) -> Iterator[Header | Row]:
-    """Every row of the file, windows, checkpoints and undos too; lines that are none are left out."""
+    """Every row of the file, windows, checkpoints, tasks and undos too; lines that are none are left out."""
     with opened(path) as file:
         rows = (read_line(line.raw) for line in lines(file))
         yield from (row for row in rows if row is not None)
 
 
 def read_sojourn(path: str, used: Used = forget) -> Iterator[ImportRecord]:
-    """The session and its messages. Windows, checkpoints and undos are rows of the session they were made in: they
-    are told as skipped here, and ``read_rows`` gives them."""
+    """The session and its messages. Windows, checkpoints, tasks and undos are rows of the session they were made in:
+    they are told as skipped here, and ``read_rows`` gives them."""
     run = _Run(Path(path).stem)
     number = read = told = 0
     with opened(path) as file:
@@ -64,8 +74,8 @@ def read_sojourn(path: str, used: Used = forget) -> Iterator[ImportRecord]:
 def _why_not(row: Header | Row | None, line: Line) -> list[str]:
     if row is None:
         return decode(line, _ANY).problems or ["no row of a Sojourn export"]
-    if isinstance(row, (WindowRow, CheckpointRow, UndoRow)):
-        return [f"bookkeeping: {type(row).__name__.removesuffix('Row').lower()}"]
+    if isinstance(row, (WindowRow, CheckpointRow, TaskStateRow, UndoRow)):
+        return [f"bookkeeping: {row.__struct_config__.tag}"]
     return []
 
 

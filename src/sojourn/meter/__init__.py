@@ -16,7 +16,7 @@ from sojourn.meter.estimate import (
 )
 from sojourn.meter.fit import fit_ends, fit_head, fit_line
 from sojourn.meter.level import Level, level_from_error, level_from_estimate, level_from_usage
-from sojourn.meter.money import CacheRule, Cost, cost, price, units
+from sojourn.meter.money import CacheRule, Cost, Prices, cost, price, relative_prices, units, usual_prices
 
 __all__ = [
     "CacheBefore",
@@ -24,6 +24,7 @@ __all__ = [
     "Calibration",
     "Cost",
     "Level",
+    "Prices",
     "Watched",
     "add",
     "breakdown",
@@ -44,7 +45,9 @@ __all__ = [
     "message_tokens",
     "part_tokens",
     "price",
+    "relative_prices",
     "total",
     "units",
+    "usual_prices",
     "watch",
 ]

@@ -36,6 +36,41 @@ def cost(usage: Usage, rule: CacheRule) -> Cost:
     return Cost(weight, usage.fresh, usage.written, usage.cached, rule)
 
 
+class Prices(msgspec.Struct, frozen=True):
+    """What a token costs in units of one fresh input token."""
+
+    cached: float = _CACHED
+    written: float = 1.25
+    output: float = 5.0
+
+    def of(self, usage: Usage) -> float:
+        """One call in tokens of fresh input, output included."""
+        cached, written = (usage.cached or 0) * self.cached, (usage.written or 0) * self.written
+        return usage.fresh + cached + written + usage.output * self.output
+
+
+def usual_prices(rule: CacheRule) -> Prices:
+    """Where the provider's are not known: a tenth for what is read from the cache, five for output."""
+    return Prices(written=_WRITTEN[rule])
+
+
+def relative_prices(model: str, provider: str = "") -> Prices | None:
+    """The provider's, from the table of ``price``; None where it is unknown or asks nothing for input."""
+    million = 1_000_000
+    fresh = price(model, Usage(fresh=million), provider)
+    if not fresh:
+        return None
+
+    def relative(usage: Usage, otherwise: float) -> float:
+        return (price(model, usage, provider) or otherwise * fresh) / fresh
+
+    return Prices(
+        cached=relative(Usage(cached=million), _CACHED),
+        written=relative(Usage(written=million), 1.0),
+        output=relative(Usage(output=million), 5.0),
+    )
+
+
 def price(model: str, usage: Usage, provider: str = "") -> float | None:
     """US dollars of one call from the price table that ships with genai-prices; ``None`` where model or provider is unknown.
 

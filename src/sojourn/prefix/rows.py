@@ -102,7 +102,7 @@ def _memory(wanted: Wanted) -> Row:
         text(f"memory_recall_{form}"),
     ]
     if "memory" in wanted.tools:
-        lines[-1] += " The `memory` tool searches, reads and writes all of it."
+        lines[-1] += f" {text('memory_tool' if wanted.memory_writing else 'memory_tool_read_only')}"
     return _system(["\n".join(lines)], "memory", "dynamic")
 
 

@@ -24,6 +24,8 @@ from sojourn.record.changes import (
     Pin,
     PutInbox,
     PutPrefix,
+    PutSnapshot,
+    PutTask,
     SetSession,
     SetSlot,
     SettlePart,
@@ -32,6 +34,7 @@ from sojourn.record.changes import (
 from sojourn.record.codec import decode, encode, key
 from sojourn.record.messages import add_message, finish_message, settle_part
 from sojourn.record.schema import immediate
+from sojourn.record.tasks import put_task
 from sojourn.record.types import Call, Session, Slot, Undo
 from sojourn.record.undo import open_undo
 from sojourn.record.windows import add_checkpoint, add_trims, add_window, consume_tiers, in_view
@@ -44,6 +47,7 @@ _IDS: dict[type[Any], tuple[str, Callable[[Any], str]]] = {
     AddCheckpoint: ("checkpoints", lambda change: change.checkpoint.id),
     OpenCall: ("calls", lambda change: change.call.id),
     PutInbox: ("inbox", lambda change: change.row.id),
+    PutSnapshot: ("snapshots", lambda change: change.snapshot.id),
 }
 """Changes that make a row under an id of the client's: what tells a repeat."""
 
@@ -145,7 +149,9 @@ def _apply(work: Work, now: int, fence: Fence, change: Change) -> None:
             _apply_small(work, change)
 
 
-def _apply_small(work: Work, change: SetSlot | PutPrefix | SetSession | Pin | PutInbox | TakeInbox) -> None:
+def _apply_small(
+    work: Work, change: SetSlot | PutPrefix | SetSession | Pin | PutTask | PutSnapshot | PutInbox | TakeInbox
+) -> None:
     db = work.db
     match change:
         case SetSlot(slot):
@@ -156,6 +162,10 @@ def _apply_small(work: Work, change: SetSlot | PutPrefix | SetSession | Pin | Pu
             _set_session(work, change)
         case Pin(pin):
             db.execute("INSERT INTO pins (sid, id, body) VALUES (?, ?, ?)", (work.sid, pin.id, encode(pin)))
+        case PutTask(task):
+            put_task(work, task)
+        case PutSnapshot(shot):
+            db.execute("INSERT INTO snapshots (sid, id, body) VALUES (?, ?, ?)", (work.sid, shot.id, encode(shot)))
         case PutInbox(row):
             db.execute("INSERT INTO inbox (sid, id, body) VALUES (?, ?, ?)", (work.sid, row.id, encode(row)))
         case TakeInbox(ids):
@@ -218,7 +228,13 @@ def _metered(call: Call) -> bool:
 def _set_session(work: Work, change: SetSession) -> None:
     (body,) = work.db.execute("SELECT body FROM sessions WHERE pk = ?", (work.sid,)).fetchone() or (b"",)
     session = decode(body, Session)
-    named = {"title": change.title, "model": change.model, "mode": change.mode, "grants": change.grants}
+    named: dict[str, object] = {
+        "title": change.title,
+        "model": change.model,
+        "mode": change.mode,
+        "grants": change.grants,
+        "plan_seq": change.plan_seq,
+    }
     read = {"lines": change.source_lines, "bytes": change.source_bytes, "sha": change.source_sha}
     given = {name: value for name, value in read.items() if value is not None}
     if given:

@@ -12,6 +12,8 @@ from sojourn.record.types import (
     PinRow,
     PrefixSnapshot,
     Slot,
+    Snapshot,
+    TaskRow,
     Trim,
     Undo,
     Window,
@@ -98,6 +100,7 @@ class SetSession(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     model: str | None = None
     mode: str | None = None
     grants: tuple[str, ...] | None = None
+    plan_seq: int | None = None
     source_lines: int | None = None
     source_bytes: int | None = None
     source_sha: str | None = None
@@ -107,6 +110,18 @@ class Pin(msgspec.Struct, frozen=True, tag=True):
     """Adds the pin, or (same id) replaces it: ``removed`` takes it out of view."""
 
     pin: PinRow
+
+
+class PutTask(msgspec.Struct, frozen=True, tag=True):
+    """A new state of a task: the newest row of an id that no undo covers holds (Y-3)."""
+
+    task: TaskRow
+
+
+class PutSnapshot(msgspec.Struct, frozen=True, tag=True):
+    """The files at one moment (W-12). Undo rows do not cover it."""
+
+    snapshot: Snapshot
 
 
 class PutInbox(msgspec.Struct, frozen=True, tag=True):
@@ -135,6 +150,8 @@ Change = (
     | PutPrefix
     | SetSession
     | Pin
+    | PutTask
+    | PutSnapshot
     | PutInbox
     | TakeInbox
 )

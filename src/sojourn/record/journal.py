@@ -1,14 +1,16 @@
 """A session as lines of JSON: the lossless form of export and import (R-14).
 
 The first line is the header, ``{"sojourn": 1, "session": {...}}``; every other line is one row with its kind in
-``row``. A blob's line stands before the first row that refers to it.
+``row``. A blob's line stands before the first row that refers to it. A task has a line for each of its states.
+
+Snapshots of files have no lines: they name trees in the object store of one machine, and elsewhere they would name nothing.
 """
 
 import json
 
 import msgspec
 
-from sojourn.record.types import Checkpoint, Message, Session, Undo, Window
+from sojourn.record.types import Checkpoint, Message, Session, TaskRow, Undo, Window
 
 VERSION = 1
 
@@ -31,6 +33,10 @@ class CheckpointRow(msgspec.Struct, frozen=True, tag_field="row", tag="checkpoin
     checkpoint: Checkpoint
 
 
+class TaskStateRow(msgspec.Struct, frozen=True, tag_field="row", tag="task"):
+    task: TaskRow
+
+
 class UndoRow(msgspec.Struct, frozen=True, tag_field="row", tag="undo"):
     undo: Undo
 
@@ -41,7 +47,7 @@ class BlobRow(msgspec.Struct, frozen=True, tag_field="row", tag="blob"):
     """Base64 on the line."""
 
 
-Row = MessageRow | WindowRow | CheckpointRow | UndoRow | BlobRow
+Row = MessageRow | WindowRow | CheckpointRow | TaskStateRow | UndoRow | BlobRow
 
 _ROWS: msgspec.json.Decoder[Row] = msgspec.json.Decoder(Row)
 _HEADERS = msgspec.json.Decoder(Header)

@@ -1,4 +1,4 @@
-"""What else a session's rows tell: model calls, prefixes, pins, what waits in the inbox (R-7, R-15)."""
+"""What else a session's rows tell: model calls, prefixes, pins, snapshots, what waits in the inbox (R-7, R-15)."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import apsw
 
 from sojourn.record.codec import decode, key
 from sojourn.record.lineage import Segment
-from sojourn.record.types import Call, InboxRow, PinRow, PrefixSnapshot
+from sojourn.record.types import Call, InboxRow, PinRow, PrefixSnapshot, Snapshot
 
 _CALLS = "SELECT c.body FROM calls c JOIN sessions s ON s.pk = c.sid WHERE s.id = ?"
 
@@ -44,6 +44,14 @@ def pins(db: apsw.Connection, chain: Sequence[Segment]) -> Sequence[PinRow]:
             pin = decode(body, PinRow)
             held[pin.id] = pin
     return [pin for pin in held.values() if not pin.removed]
+
+
+def snapshots(db: apsw.Connection, session_id: str) -> Sequence[Snapshot]:
+    """The session's own, oldest first. An undo puts files back by them, so it takes none of them away (W-12)."""
+    rows = db.execute(
+        "SELECT n.body FROM snapshots n JOIN sessions s ON s.pk = n.sid WHERE s.id = ? ORDER BY n.pk", (key(session_id),)
+    )
+    return [decode(body, Snapshot) for (body,) in rows]
 
 
 def inbox(db: apsw.Connection, session_id: str) -> Sequence[InboxRow]:

@@ -11,7 +11,7 @@ from sojourn.record.undo import Cover
 
 NO_CAP = (1 << 62) - 1
 
-_FORK = "SELECT pk, id, fork_parent, fork_seq, fork_window, fork_checkpoint, fork_undo, fork_pin FROM sessions WHERE"
+_FORK = "SELECT pk, id, fork_parent, fork_seq, fork_window, fork_checkpoint, fork_undo, fork_pin, fork_task FROM sessions WHERE"
 
 
 class Segment(NamedTuple):
@@ -29,13 +29,14 @@ class Segment(NamedTuple):
     checkpoint_cap: int
     undo_cap: int
     pin_cap: int
+    task_cap: int
 
 
 def lineage(db: apsw.Connection, session_id: str) -> list[Segment]:
     """The session first, then its parent, and so on; empty if there is no such session."""
     row = db.execute(f"{_FORK} id = ?", (key(session_id),)).fetchone()
     chain: list[Segment] = []
-    upto, caps = NO_CAP, (NO_CAP, NO_CAP, NO_CAP, NO_CAP)
+    upto, caps = NO_CAP, (NO_CAP, NO_CAP, NO_CAP, NO_CAP, NO_CAP)
     while row is not None:
         sid, name, parent, seq, *fork_caps = row
         start = 0 if parent is None else seq

@@ -159,7 +159,29 @@ CREATE VIRTUAL TABLE message_index USING fts5(
 );
 """
 
-STEPS: tuple[str, ...] = (_V1,)
+_V2 = """
+CREATE TABLE tasks (
+  pk INTEGER PRIMARY KEY,
+  sid INTEGER NOT NULL REFERENCES sessions(pk) ON DELETE CASCADE,
+  id TEXT NOT NULL,
+  at_seq INTEGER NOT NULL,
+  undos_before INTEGER NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
+CREATE INDEX tasks_session ON tasks(sid);
+
+CREATE TABLE snapshots (
+  pk INTEGER PRIMARY KEY,
+  sid INTEGER NOT NULL REFERENCES sessions(pk) ON DELETE CASCADE,
+  id TEXT NOT NULL UNIQUE,
+  body BLOB NOT NULL
+) STRICT;
+CREATE INDEX snapshots_session ON snapshots(sid);
+
+ALTER TABLE sessions ADD COLUMN fork_task INTEGER NOT NULL DEFAULT 0;
+"""
+
+STEPS: tuple[str, ...] = (_V1, _V2)
 """Step n brings version n to n + 1. Released steps never change."""
 
 

@@ -27,6 +27,8 @@ from sojourn.record.types import (
     PrefixSnapshot,
     Reasoning,
     Session,
+    Snapshot,
+    TaskRow,
     Window,
 )
 
@@ -38,6 +40,8 @@ _TABLES: dict[str, tuple[str, Any]] = {
     "checkpoints": ("sid", Checkpoint),
     "calls": ("sid", Call),
     "pins": ("sid", PinRow),
+    "tasks": ("sid", TaskRow),
+    "snapshots": ("sid", Snapshot),
     "inbox": ("sid", InboxRow),
     "messages": ("sid", Message),
     "prefixes": ("NULL", PrefixSnapshot),
@@ -47,7 +51,7 @@ _TABLES: dict[str, tuple[str, Any]] = {
 _NAMES = (
     "id session_id parent_id project_id window_id prefix_id checkpoint_id previous_id message_id call_id foreign_id blob sha"
     " items_sha unit_hashes media_type format role origin kind state form writer purpose policy section reason outcome mode"
-    " agent model provider"
+    " agent model provider by status owner tree when calls added closed checked promoted notes measured"
 )
 _FIXED = frozenset(_NAMES.split())
 """Fields that name a row or are one of a few words: not text."""

@@ -66,8 +66,8 @@ def _fork(db: apsw.Connection, session_id: str, fork: ForkOf) -> None:
     if fork.window_id is not None:
         window_cap = _window_pk(db, fork, parent)
     db.execute(
-        "UPDATE sessions SET fork_parent = ?, fork_seq = ?, fork_window = ?, fork_checkpoint = ?, fork_undo = ?, fork_pin = ?"
-        " WHERE id = ?",
+        "UPDATE sessions SET fork_parent = ?, fork_seq = ?, fork_window = ?, fork_checkpoint = ?, fork_undo = ?, fork_pin = ?,"
+        " fork_task = ? WHERE id = ?",
         (
             parent[0].sid,
             fork.seq,
@@ -75,6 +75,7 @@ def _fork(db: apsw.Connection, session_id: str, fork: ForkOf) -> None:
             _newest_pk(db, "checkpoints", "checkpoint_cap", parent),
             _newest_pk(db, "undos", "undo_cap", parent),
             _newest_pk(db, "pins", "pin_cap", parent),
+            _newest_pk(db, "tasks", "task_cap", parent),
             session_id,
         ),
     )

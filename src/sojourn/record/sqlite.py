@@ -11,7 +11,7 @@ import apsw
 import msgspec
 
 from sojourn.base import Clock, UserMistake, WorkFailed
-from sojourn.record import apply, care, erase, index, leases, ledger, messages, sessions, windows
+from sojourn.record import apply, care, erase, index, leases, ledger, messages, sessions, tasks, windows
 from sojourn.record.blobs import Blobs, FolderBlobs, MemoryBlobs
 from sojourn.record.changes import Change, Committed, Fence, Fenced, Held, Lease
 from sojourn.record.codec import decode
@@ -29,6 +29,8 @@ from sojourn.record.types import (
     PrefixSnapshot,
     Session,
     Slot,
+    Snapshot,
+    TaskRow,
     Undo,
     Window,
 )
@@ -199,6 +201,12 @@ class SqliteStore:
 
     async def pins(self, session_id: str) -> Sequence[PinRow]:
         return await self._read(lambda db: ledger.pins(db, lineage(db, session_id)))
+
+    async def tasks(self, session_id: str, *, every_state: bool = False) -> Sequence[TaskRow]:
+        return await self._read(lambda db: tasks.read_tasks(db, lineage(db, session_id), every_state))
+
+    async def snapshots(self, session_id: str) -> Sequence[Snapshot]:
+        return await self._read(lambda db: ledger.snapshots(db, session_id))
 
     async def slot(self, session_id: str) -> Slot:
         return await self._read(lambda db: sessions.slot(db, session_id))

@@ -16,6 +16,8 @@ from sojourn.record.types import (
     PrefixSnapshot,
     Session,
     Slot,
+    Snapshot,
+    TaskRow,
     Undo,
     Window,
 )
@@ -144,6 +146,16 @@ class Store(Protocol):
     async def prefix(self, prefix_id: str) -> PrefixSnapshot | None: ...
 
     async def pins(self, session_id: str) -> Sequence[PinRow]: ...
+
+    async def tasks(self, session_id: str, *, every_state: bool = False) -> Sequence[TaskRow]:
+        """The newest state of each task that no undo covers, in the order in which the tasks were made (a fork's begin with
+        its parent's, as they were at ``fork_of.seq``). ``every_state``: all rows, older and undone ones as well, oldest
+        first (R-14's export)."""
+        ...
+
+    async def snapshots(self, session_id: str) -> Sequence[Snapshot]:
+        """Of this session only, oldest first; undo rows do not cover them."""
+        ...
 
     async def slot(self, session_id: str) -> Slot: ...
 

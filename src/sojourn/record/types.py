@@ -51,6 +51,8 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     mode: str = "ask"
     grants: tuple[str, ...] = ()
     """Permission rules that the person granted with "always", for this session (Y-6)."""
+    plan_seq: int = 0
+    """The message with the plan that the person accepted by leaving plan mode; 0 = none (W-9)."""
     cwd: str = ""
     head: int = 0
     """The newest seq; 0 = no message yet. The first message has seq 1 (a fork's goes on from ``fork_of.seq``)."""
@@ -254,6 +256,10 @@ class Window(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tiers consumed so far."""
     gate: int | None = None
     """The recovery gate (C-7)."""
+    measured: dict[str, float] = {}
+    """What its trigger was computed from (C-18): growth, steps, opening, writer, reread, cached_price, written_price."""
+    files: tuple[str, ...] = ()
+    """Files that the model had read before it opened, newest first: one read again was out of sight (C-18's R)."""
     created: int = 0
 
 
@@ -272,6 +278,20 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     previous_id: str | None = None
     refused: tuple[str, ...] = ()
     """Operations that validation dropped, for the ledger (K-6)."""
+    mode: Literal["", "fork", "delta"] = ""
+    """How the model was asked (K-4); empty = no model."""
+    calls: tuple[str, ...] = ()
+    """Ids of the calls that the run made: what it cost stands in their rows (K-11)."""
+    added: tuple[str, ...] = ()
+    """Ids of the items that the model (or the person) added, replacements included."""
+    closed: tuple[str, ...] = ()
+    """Ids of the items that it closed or replaced."""
+    checked: tuple[str, ...] = ()
+    """Ids of the items that the extractive check added (K-10)."""
+    promoted: tuple[str, ...] = ()
+    """Ids of the items that were proven durable and go to the project's memory (K-12)."""
+    notes: tuple[str, ...] = ()
+    """Hashes of the entries of ``notes.md`` that the run has taken in (K-13)."""
     created: int = 0
 
 
@@ -321,6 +341,43 @@ class PinRow(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str = "user"
     created: int = 0
     removed: bool = False
+
+
+TaskStatus = Literal["open", "in_progress", "blocked", "done", "abandoned"]
+
+
+class TaskRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Y-3. One state of a task. A change is a new row of the same id: the newest that no undo covers holds."""
+
+    id: str
+    """``T1``, ``T2``; a child's ``T1.1``."""
+    summary: str
+    status: TaskStatus = "open"
+    parent_id: str | None = None
+    owner: str = ""
+    """The actor that works on it; empty = the session itself."""
+    next_action: str = ""
+    """The next concrete action, or what it is blocked by."""
+    at_seq: int = 0
+    """The head when this state was set: an undo that covers it takes this row out of view."""
+    created: int = 0
+    """Of the task."""
+    updated: int = 0
+    """Of this row."""
+
+
+class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The files of the working folder at one moment, in the private object store (W-12)."""
+
+    id: str
+    at_seq: int
+    """The head when it was taken."""
+    tree: str
+    """Name of the tree in the object store."""
+    root: str
+    """The folder that it shows, as a real path."""
+    when: Literal["before_turn", "after_turn", "before_undo"]
+    created: int = 0
 
 
 class InboxRow(msgspec.Struct, frozen=True, omit_defaults=True):

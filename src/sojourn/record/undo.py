@@ -16,8 +16,8 @@ class Span(NamedTuple):
 class Cover:
     """What the undo rows of one session's view take out of it.
 
-    An undo covers only what was there when it was made: ``undos_before`` of a window or checkpoint is the number of undo
-    rows older than it, and those do not touch it. Without this, a window opened straight after an undo (its
+    An undo covers only what was there when it was made: ``undos_before`` of a window, checkpoint or task is the number of
+    undo rows older than it, and those do not touch it. Without this, a window opened straight after an undo (its
     ``opened_at_seq`` is the head, which lies in the undone turn) would be out of view at once.
     """
 
@@ -34,11 +34,11 @@ class Cover:
 
     def window(self, window_id: str, opened_at_seq: int, undos_before: int) -> bool:
         """Whether the window is out of view."""
-        return window_id in self._windows or self.checkpoint(opened_at_seq, undos_before)
+        return window_id in self._windows or self.row(opened_at_seq, undos_before)
 
-    def checkpoint(self, covered_seq: int, undos_before: int) -> bool:
-        """Whether a checkpoint with this mark is out of view."""
-        return any(at >= undos_before and after < covered_seq <= upto for at, (after, upto) in self._turns)
+    def row(self, seq: int, undos_before: int) -> bool:
+        """Whether a row that stands at this seq (a checkpoint's mark, a task's head) is out of view."""
+        return any(at >= undos_before and after < seq <= upto for at, (after, upto) in self._turns)
 
     def gaps(self, after: int, upto: int) -> list[Span]:
         """The parts of (after, upto] that are in view, in order."""

@@ -120,7 +120,7 @@ def checkpoint_bodies(db: apsw.Connection, chain: Sequence[Segment], hidden: Cov
             (segment.sid, segment.checkpoint_cap, segment.upto),
         )
         for covered, undos_before, body in rows:
-            if hidden is None or not hidden.checkpoint(covered, undos_before):
+            if hidden is None or not hidden.row(covered, undos_before):
                 yield body
 
 

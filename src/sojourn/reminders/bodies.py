@@ -158,8 +158,19 @@ def todo(todos: Sequence[Todo]) -> str:
     """The nudge, with the list where there is one, a line a task."""
     if not todos:
         return template("todo_reminder")
-    lines = (f"{number}. [{one.status}] {fit_line(one.text, _LINE)}" for number, one in enumerate(todos, 1))
+    lines = (f"- [{one.status.replace('_', ' ')}] {fit_line(one.text, _LINE)}" for one in todos)
     return f"{template('todo_reminder')}\n{template('todo_list').format(todos=chr(10).join(lines))}"
+
+
+def recall(folder: str = "", *, search: str = "", documents: str = "", tasks: str = "") -> str:
+    """What there is beside the view, a line each (M-R7); "" where there is nothing. ``folder``: of the memory, empty = it
+    holds no document. The others are calls as the tools' schemas take them."""
+    lines = []
+    if folder:
+        lines.append(template("recall_memory").format(folder=" ".join(folder.split()), search=search, listing=documents))
+    if tasks:
+        lines.append(template("recall_tasks").format(listing=tasks))
+    return "\n".join(lines)
 
 
 def style(name: str) -> str:

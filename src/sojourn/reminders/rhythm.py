@@ -250,9 +250,10 @@ def _mode(facts: Facts, seen: _Seen) -> Iterator[Due]:
 
 
 def _todo(facts: Facts, seen: _Seen) -> Iterator[Due]:
-    if facts.todo_tool not in facts.tools:
-        return
+    """Where nothing is open the list cannot be out of date: that it exists is told once in a window."""
     reminded = seen.newest("todo_reminder")
+    if facts.todo_tool not in facts.tools or (reminded and not facts.todos):
+        return
     steps = 0
     for at in range(len(seen.messages) - 1, reminded[0] if reminded else -1, -1):
         message = seen.messages[at]

@@ -121,14 +121,16 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     plan_left: bool = False
     """Plan mode was left in this very step."""
     tools: tuple[str, ...] = ()
-    todo_tool: str = "todo"
+    todo_tool: str = "task"
     todos: tuple[Todo, ...] = ()
+    """Those that are not over."""
     today: str = ""
     """Local date, ISO."""
     date_told: str = ""
     """The date that the prefix names."""
     style: str = ""
     recall: str = ""
+    """Body of M-R7's reminder; empty = there is neither memory nor a task."""
     git: str = ""
     """The branch now; empty = unknown or no repository."""
     git_told: str = ""

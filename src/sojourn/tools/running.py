@@ -67,6 +67,8 @@ def subject_of(tool: Tool, arguments: dict[str, Any], desk: Desk) -> str:
 def effect_of(tool: Tool, arguments: dict[str, Any], desk: Desk) -> Effect:
     """What this call can do: a tool that executes its subject does nothing where the call has none (``bash`` looking at a
     job), unless it is to stop something."""
+    if tool.effects is not None:
+        return tool.effects(fit(arguments, tool.schema))
     looks = tool.effect == "execute" and tool.subject and not subject_of(tool, arguments, desk).strip()
     if looks and not fit(arguments, tool.schema).get("stop"):
         return "read"

@@ -39,6 +39,8 @@ class Tool(msgspec.Struct, frozen=True):
     """The argument that a permission rule's pattern is matched against: ``path``, ``command``; empty = none."""
     run: Run
     """Called by ``tools.run`` only, which checks the arguments first. May raise OSError, SojournError, UnicodeError."""
+    effects: Callable[[dict[str, Any]], Effect] | None = None
+    """What one call does, where calls differ; ``effect`` is then the most that any can do."""
 
     def listed(self) -> dict[str, Any]:
         """As it stands in a prefix."""

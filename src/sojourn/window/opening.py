@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from sojourn.base import escape_reminders
+from sojourn.base import Item, escape_reminders
 from sojourn.meter import fit_line
 from sojourn.record import Block
 from sojourn.window.budget import Want, share_out, total_budget
@@ -13,8 +13,10 @@ from sojourn.window.digest import Digest, digest
 from sojourn.window.document import lines_of, settled
 from sojourn.window.fit import exceeds, fitting_lines, rough, start_of
 from sojourn.window.recent_user import Chosen, UserTexts, user_text
+from sojourn.window.repeats import not_in_user_words, not_in_working_set
 from sojourn.window.schema import budgets, fit_items, render_items, topic
-from sojourn.window.sections import ROWS, USER_MESSAGE_CAP, Row, row
+from sojourn.window.sections import ANSWERED_CAP, ROWS, USER_MESSAGE_CAP, Row, row
+from sojourn.window.tasks_ledger import left_out
 from sojourn.window.texts import (
     ANSWER_USER,
     BOUNDARY,
@@ -35,7 +37,6 @@ from sojourn.window.texts import (
     READ_ON,
     READ_ON_UNNAMED,
     RECORD,
-    RECORD_SHORT,
     TOPIC,
     USERS_CUT,
     WAIT,
@@ -46,8 +47,8 @@ from sojourn.window.working_set import names_only
 _NEWEST = "newest_request"
 _OWN_WORDS = ("pins", "recent_user")
 _FRAME_SHARE = 8
-"""Label and closing take their short forms where the long ones would be over an eighth of the total."""
-_NAME_CHARACTERS, _ACTION_CHARACTERS = 120, 300
+"""The label takes its short form where with the long one label and closing would be over an eighth of the total."""
+_NAME_CHARACTERS, _ACTION_CHARACTERS, _TOPIC_CHARACTERS = 120, 300, 80
 
 
 class _Shown(msgspec.Struct, frozen=True):
@@ -78,23 +79,50 @@ def open_window(inp: OpeningInput) -> Opening:
     """
     total = total_budget(inp.share_base, inp.fixed, inp.live_tail)
     users = _Users(inp)
-    drafts = _drafts(inp)
     label, closing = _frame(inp, total)
     room = total - label.tokens - closing.tokens
-    wants = [_want(draft) for draft in drafts] + users.wants()
-    shares = share_out(sorted(wants, key=lambda want: _ORDER[want.name]), max(0, room))
-    shown: dict[str, _Shown] = {draft.row.name: _show(draft, shares[draft.row.name]) for draft in drafts}
-    shown.update(users.show(shares))
+    once = not_in_working_set(inp.items, inp.working_set)
+    drafts, shares = _shared(inp, once, users, room)
+    if len(once) < len(inp.items) and not _whole("working_set", drafts, shares):
+        once = inp.items
+        drafts, shares = _shared(inp, once, users, room)
+    shown = _filled(drafts, users, shares)
+    unquoted = not_in_user_words(once, _user_words(shown))
+    if len(unquoted) < len(once):
+        drafts, shares = _shared(inp, unquoted, users, room)
+        fewer = _filled(drafts, users, shares)
+        # What was left away makes room for more, never for less; should it be otherwise, the items stand.
+        shown = fewer if not_in_user_words(once, _user_words(fewer)) == unquoted else shown
     filled: dict[str, _Shown] = {one.name: shown[one.name] for one in ROWS if one.name in shown and shown[one.name].text}
-    left_out = tuple(left for name in _ORDER if name in shown for left in shown[name].left_out)
+    gone = tuple(left for name in _ORDER if name in shown for left in shown[name].left_out)
     if not filled or room <= 0:
-        return Opening((), {}, 0, total, left_out, has_content=False)
+        return Opening((), {}, 0, total, gone, has_content=False)
     pieces = {"label": label, **filled}
     if closing.text:
         pieces["closing"] = closing
     blocks = tuple(Block(name, _harmless(name, one.text), one.tokens, one.sources) for name, one in pieces.items())
     tokens = {name: one.tokens for name, one in pieces.items()}
-    return Opening(blocks, tokens, sum(tokens.values()), total, left_out)
+    return Opening(blocks, tokens, sum(tokens.values()), total, gone)
+
+
+def _shared(inp: OpeningInput, items: Sequence[Item], users: "_Users", room: int) -> tuple[list[_Draft], dict[str, int]]:
+    """The sections' drafts, the checkpoint's with these items, and what each gets."""
+    drafts = _drafts(inp, items)
+    wants = [_want(draft) for draft in drafts] + users.wants()
+    return drafts, share_out(sorted(wants, key=lambda want: _ORDER[want.name]), max(0, room))
+
+
+def _whole(section: str, drafts: Sequence[_Draft], shares: dict[str, int]) -> bool:
+    """Whether the section is shown uncut."""
+    return any(one.row.name == section and one.whole is not None and one.whole.tokens <= shares[section] for one in drafts)
+
+
+def _filled(drafts: Sequence[_Draft], users: "_Users", shares: dict[str, int]) -> dict[str, _Shown]:
+    return {draft.row.name: _show(draft, shares[draft.row.name]) for draft in drafts} | users.show(shares)
+
+
+def _user_words(shown: dict[str, _Shown]) -> list[str]:
+    return [shown[name].text for name in ("recent_user", "recent_activity") if name in shown]
 
 
 def _harmless(section: str, text: str) -> str:
@@ -124,14 +152,14 @@ def _show(draft: _Draft, share: int) -> _Shown:
 # --- sections that the caller fills, the working set, the checkpoint ----------------------------------------------
 
 
-def _drafts(inp: OpeningInput) -> list[_Draft]:
+def _drafts(inp: OpeningInput, items: Sequence[Item]) -> list[_Draft]:
     drafts = []
     for one in ROWS:
         if inp.kind == "start" and not one.at_start:
             continue
         sections = [section for section in inp.sections if section.name == one.name and section.text.strip()]
         if one.name == "checkpoint":
-            drafts += _checkpoint_draft(inp, one)
+            drafts += _checkpoint_draft(inp, one, items)
         elif one.name == "working_set" and inp.working_set.strip():
             drafts += _text_draft(inp, one, OpeningSection(one.name, inp.working_set))
         elif sections and one.name not in ("recent_user", "recent_activity"):
@@ -197,14 +225,21 @@ def _cut(one: Row, body: str, room: int, count: Count, path: str, skipped: int) 
     elif one.cut == "end":
         return _newest_lines(lines, room, count, path)
     else:
-        return _first_lines(
-            lines, room, count, hint if one.cut == "start" else lambda line: LINES_CUT.format(count=len(lines) - line + 1)
-        )
+        return _first_lines(lines, room, count, _note(one, lines, hint))
     return text, max(0, len(lines) - len(lines_of(text)))
 
 
+def _note(one: Row, lines: Sequence[str], hint: Callable[[int], str]) -> Callable[[int], str]:
+    """What is said below a cut, by the number of the first line that is left out."""
+    if one.cut == "start":
+        return hint
+    if one.cut == "tasks":
+        return lambda line: left_out(lines[line - 1 :])
+    return lambda line: LINES_CUT.format(count=len(lines) - line + 1)
+
+
 def _first_lines(lines: Sequence[str], room: int, count: Count, note: Callable[[int], str]) -> tuple[str, int]:
-    kept = fitting_lines(lines, room - count("\n" + note(len(lines))), count)
+    kept = fitting_lines(lines, room - max(count("\n" + note(1)), count("\n" + note(len(lines)))), count)
     while kept and not lines[kept - 1].strip():
         kept -= 1
     used = count("\n".join([*lines[:kept], note(kept + 1)]))
@@ -223,14 +258,14 @@ def _newest_lines(lines: Sequence[str], room: int, count: Count, path: str) -> t
     return (text if count(text) <= room else ""), left
 
 
-def _checkpoint_draft(inp: OpeningInput, one: Row) -> list[_Draft]:
+def _checkpoint_draft(inp: OpeningInput, one: Row, items: Sequence[Item]) -> list[_Draft]:
     count, cap = inp.count, _cap(inp, one)
-    text, kept, dropped = render_items(inp.items, budgets(inp.share_base), count)
+    text, kept, dropped = render_items(items, budgets(inp.share_base), count)
     if not text and not dropped:
         return []
     head = _head(one)
     note = "\n\n" + ITEMS_CUT
-    by_id = {item.id: item for item in inp.items}
+    by_id = {item.id: item for item in items}
 
     def shown(body: str, ids: Sequence[str], gone: Sequence[str]) -> _Shown:
         sources = tuple(sorted({seq for name in ids for seq in by_id[name].sources}))
@@ -243,7 +278,7 @@ def _checkpoint_draft(inp: OpeningInput, one: Row) -> list[_Draft]:
         def render(room: int) -> tuple[str, int]:
             nonlocal result
             last = note.format(count=len(by_id))
-            body, ids, gone = fit_items(inp.items, room - count(last), inp.share_base, count)
+            body, ids, gone = fit_items(items, room - count(last), inp.share_base, count)
             result = (ids, gone)
             return (body + (note.format(count=len(gone)) if gone else "")) if body else "", len(gone)
 
@@ -279,7 +314,7 @@ class _Users:
         self._new_head = inp.count(self._activity_head)
         texts: Sequence[UserText] = (*self._old, *self._new) if self._user_cap else ()
         per_message = min(inp.caps.get("recent_user_per_msg", USER_MESSAGE_CAP), self._user_cap)
-        self._texts = UserTexts(texts, per_message, inp.count)
+        self._texts = UserTexts(texts, per_message, inp.count, ANSWERED_CAP if inp.economic else None)
         self._everything = self._texts.choose(self._user_cap)
         quoted = self._quoted(self._everything)
         self._lines = digest(self._activity, self._line_cap, inp.count, quoted=quoted)
@@ -313,7 +348,8 @@ class _Users:
         chosen = self._texts.choose(min(self._user_cap, max(0, newest - self._heads()) + max(0, others - self._note())))
         quoted = self._quoted(chosen)
         in_lines = sum(one.tokens + 1 for one in chosen.entries if one.seq in quoted)
-        activity = self._fit_activity(quoted, lines + (in_lines + self._new_head if quoted else 0))
+        wanted = lines + (in_lines + self._new_head if quoted else 0)
+        activity = self._fit_activity(quoted, min(wanted, newest + others + lines))
         return {
             "recent_user": self._fit_user(chosen, newest + others + min(0, lines - activity.tokens)),
             "recent_activity": activity,
@@ -367,13 +403,15 @@ class _Users:
 
 
 def _frame(inp: OpeningInput, total: int) -> tuple[_Shown, _Shown]:
-    """Label and closing in their long forms, else the short ones, else as much as fits."""
+    """The closing with the label in its long form, else in its short one; the label alone where both do not fit."""
+    closing = _closing(inp)
+    last = _Shown(closing, inp.count(closing) if closing else 0)
     for short in (False, True):
-        label, closing = _label(inp, short=short), _closing(inp, short=short)
-        pair = _Shown(label, inp.count(label)), _Shown(closing, inp.count(closing) if closing else 0)
-        if (pair[0].tokens + pair[1].tokens) * (1 if short else _FRAME_SHARE) <= total:
-            return pair
-    return pair[0], _Shown("", 0)
+        label = _label(inp, short=short)
+        first = _Shown(label, inp.count(label))
+        if (first.tokens + last.tokens) * (1 if short else _FRAME_SHARE) <= total:
+            return first, last
+    return first, _Shown("", 0)
 
 
 def _label(inp: OpeningInput, *, short: bool) -> str:
@@ -382,18 +420,16 @@ def _label(inp: OpeningInput, *, short: bool) -> str:
     if inp.checkpoint_path and inp.kind != "start" and not short:
         lines.append(PLACE.format(path=fit_line(inp.checkpoint_path, 1_000)))
     if about and not short:
-        lines.append(TOPIC.format(topic=about))
+        lines.append(TOPIC.format(topic=fit_line(about, _TOPIC_CHARACTERS)))
     return "\n".join(lines)
 
 
-def _closing(inp: OpeningInput, *, short: bool) -> str:
+def _closing(inp: OpeningInput) -> str:
     if inp.kind == "start":
         return ""
-    sentences = [CONTINUES.format(kind="checkpoint" if inp.kind == "rebuild" else "summary")]
-    if inp.boundary:
-        sentences.append(BOUNDARY.format(boundary=fit_line(inp.boundary, _NAME_CHARACTERS)))
-    sentences.append(RECORD_SHORT if short else RECORD)
-    return f"\n\n{' '.join(sentences)}\n{MARK} {_state(inp)}"
+    boundary = BOUNDARY.format(boundary=fit_line(inp.boundary, _NAME_CHARACTERS)) if inp.boundary else ""
+    first = CONTINUES.format(kind="checkpoint" if inp.kind == "rebuild" else "summary", boundary=boundary)
+    return f"\n\n{first} {RECORD}\n{MARK} {_state(inp)}"
 
 
 def _state(inp: OpeningInput) -> str:

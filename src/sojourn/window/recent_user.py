@@ -76,9 +76,11 @@ def entry(user: UserText, cap: int, count: Count) -> Entry | None:
 class UserTexts:
     """The user's messages before the live tail, oldest first; renders each at most once a cap."""
 
-    def __init__(self, texts: Sequence[UserText], per_message: int, count: Count) -> None:
+    def __init__(self, texts: Sequence[UserText], per_message: int, count: Count, answered: int | None = None) -> None:
+        """``per_message``: tokens of one message; ``answered``: of one that was answered and is not the newest."""
         self._texts = [text for text in texts if text.text.strip() or text.attachments]
         self._per_message = per_message
+        self._answered = per_message if answered is None else min(answered, per_message)
         self._count = count
         self._rendered: dict[int, Entry | None] = {}
 
@@ -94,7 +96,7 @@ class UserTexts:
         left, skipped, skipped_tokens = budget, 0, 0
         for index in range(len(self._texts) - 1, -1, -1):
             user = self._texts[index]
-            least = min(self._per_message, len(user.text) // WIDEST)
+            least = min(self._cap(index), len(user.text) // WIDEST)
             found = self._at(index) if least <= left and left >= _SMALLEST else None
             if index == len(self._texts) - 1 and left > 0 and (found is None or found.tokens > left):
                 found = entry(user, min(left - 1, self._per_message), self._count)
@@ -108,8 +110,12 @@ class UserTexts:
 
     def _at(self, index: int) -> Entry | None:
         if index not in self._rendered:
-            self._rendered[index] = entry(self._texts[index], self._per_message, self._count)
+            self._rendered[index] = entry(self._texts[index], self._cap(index), self._count)
         return self._rendered[index]
+
+    def _cap(self, index: int) -> int:
+        old = index < len(self._texts) - 1 and self._texts[index].status == "answered"
+        return self._answered if old else self._per_message
 
 
 def recent_user(texts: Sequence[UserText], budget: int, per_message: int, count: Count) -> Chosen:

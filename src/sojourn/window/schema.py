@@ -58,14 +58,17 @@ MOST_KNOWLEDGE = 20_000
 """Tokens."""
 
 
-def budgets(trigger: int) -> dict[Section, int]:
+def budgets(trigger: int, *, economic: bool = False) -> dict[Section, int]:
     """Tokens by section: times min(1, trigger / 50,000) on small windows, floored (K-2).
 
     Knowledge may take a quarter of the trigger, at most 20,000: what later work needs from before a boundary is mostly
-    found there, and the opening's total (W-4) bounds it in any case (measured: docs/decisions/0005).
+    found there, and the opening's total (W-4) bounds it in any case (measured: docs/decisions/0005). ``economic``: a policy
+    under which every step pays for what stands in the opening (C-18); knowledge then keeps to its own budget.
     """
     trigger = max(trigger, 0)
     scaled = {rule.section: rule.budget * min(trigger, _FULL_TRIGGER) // _FULL_TRIGGER for rule in SCHEMA}
+    if economic:
+        return scaled
     knowledge = min(MOST_KNOWLEDGE, trigger * KNOWLEDGE_SHARE // 100)
     return scaled | {Section.KNOWLEDGE: max(scaled[Section.KNOWLEDGE], knowledge)}
 

@@ -6,8 +6,9 @@ import msgspec
 
 from sojourn.window.types import SectionName
 
-CutRule = Literal["start", "lines", "items", "names", "newest_users", "document", "end", "digest"]
-"""start: from the first line on. lines: the same, with a count of what is left out. items: the schema's order of
+CutRule = Literal["start", "lines", "tasks", "items", "names", "newest_users", "document", "end", "digest"]
+"""start: from the first line on. lines: the same, with a count of what is left out. tasks: the same, with a count by
+status. items: the schema's order of
 dropping. names: names only. newest_users: row 4. document: W-5. end: the newest lines. digest: row 9."""
 
 
@@ -34,7 +35,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
 
 ROWS: tuple[Row, ...] = (
     Row("pins", "Pins", 2_000, 2_000, 0, "start", last=True, at_start=True),
-    Row("tasks", "Tasks ledger", 500, 200, 1, "lines"),
+    Row("tasks", "Tasks ledger", 500, 200, 1, "tasks"),
     Row("checkpoint", "Session checkpoint", 29_000, 1_500, 4, "items"),
     Row("working_set", "Working set", 0, 0, 2, "names", cap_share=0.03),
     Row("state", "Mode, plan, skills and hooks", 3_000, 500, 2, "start"),
@@ -50,6 +51,10 @@ ROWS: tuple[Row, ...] = (
 
 USER_MESSAGE_CAP = 2_000
 """Tokens of one message of the user (``recent_user_per_msg``)."""
+
+
+ANSWERED_CAP = 500
+"""Tokens of one that was answered and is not the newest, under an economic policy (C-18): facts in its middle are items."""
 
 
 def row(name: SectionName) -> Row:

@@ -7,29 +7,25 @@ Every line of the engine's begins with ``MARK`` or is a section's heading; no ot
 MARK = "[sojourn]"
 
 LABEL = (
-    f"{MARK} This message opens a new context window. The engine wrote it, not the user. Text behind '> ' is quoted from\n"
-    "the user; documents with a File: line are loaded already: search that file for details, do not read it whole again."
+    f"{MARK} This message opens a new context window: the engine's words, not the user's. '> ' quotes the user. Documents\n"
+    "with a File: line are loaded: search that file for details, do not read it whole."
 )
 LABEL_SHORT = f"{MARK} Written by the engine, not the user: what this session carries over. '> ' quotes the user."
 
 PLACE = f"{MARK} Checkpoint: {{path}}"
 TOPIC = f"{MARK} Current topic: {{topic}}"
 
-CONTINUES = f"{MARK} This session continues from a {{kind}}."
-BOUNDARY = "The boundary was at {boundary}."
-RECORD = (
-    "Nothing was deleted: `history search <words>` searches the full record, `history read m<seq>` shows a message."
-    " Do not recap the text above."
-)
-RECORD_SHORT = "Full record: `history search <words>`, `history read m<seq>`. Do not recap."
+CONTINUES = f"{MARK} This session continues from a {{kind}}{{boundary}}."
+BOUNDARY = "; the boundary was at {boundary}"
+RECORD = "Nothing was deleted: `history search <words>`, `history read m<seq>`. Do not recap."
 
 ANSWER_USER = "The newest message of the user is not answered yet: answer it now. Requests marked answered are finished."
-MID_LOOP = "You are in the middle of your work: go on with the results below, from where it stopped."
+MID_LOOP = "You are in the middle of your work: go on with the results below."
 OPEN_TASK = 'The task "{name}" is open.'
 OPEN_TASK_NEXT = "Its next action: {next_action}."
 OPEN_TASK_PROGRESS = "Before you stop, compare your work with its progress file {progress_file}."
 OPEN_TASK_PLAIN = "Before you stop, compare your work with what the task asks for."
-WAIT = "The last turn is over and nothing is asked of you now: wait for the user, do not restart or repeat finished work."
+WAIT = "Nothing is asked of you now: wait for the user, do not restart or repeat finished work."
 
 READ_ON = f"{MARK} cut here to fit: read on in {{path}} from line {{line}}"
 READ_ON_UNNAMED = f"{MARK} cut here to fit: the text goes on from its line {{line}}"
@@ -53,3 +49,15 @@ DIGEST_INTERRUPTED = (
 TAIL_OMISSION = f"{MARK} {{tokens}} tokens left out here; whole: history read m{{seq}}"
 
 WORKING_REST = "also in use: {names}"
+
+TASKS_CUT = f"{MARK} left out to fit: {{counts}}"
+
+MODE_ASK = "Mode ask: what changes files or runs commands is put before the user first."
+MODE_ACCEPT_EDITS = "Mode accept-edits: edits of files are allowed, commands are put before the user first."
+MODE_PLAN = "Mode plan: look and plan, change nothing, until the user leaves plan mode."
+MODE_FULL = "Mode full: edits and commands are allowed."
+MODE_OTHER = "Mode {mode} is in force."
+SKILLS_ACTIVE = "Skills in use: {names}. Their text is out of view: load one with the skill tool before you rely on it."
+PLAN_DECIDED = "DECIDED: the user accepted the plan below{said}. Carry it out; do not plan it again."
+PLAN_STEPS = "Its steps so far:"
+PLAN_OMISSION = "[... {characters} characters left out; whole: {where} ...]"

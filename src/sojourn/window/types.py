@@ -86,6 +86,8 @@ class OpeningInput(msgspec.Struct, frozen=True, kw_only=True):
     working_set: str = ""
     """Row 2a as ``working_set`` rendered it."""
     sections: tuple[OpeningSection, ...] = ()
+    economic: bool = False
+    """A policy under which every step pays for what stands here: long messages that were answered are cut sooner (C-18)."""
     closing: Closing = "wait"
     task: OpenTask | None = None
     boundary: str = ""

@@ -1,59 +1,89 @@
-"""The files in use when a window is left (W-3a): names, lines in use, an outline; whole only when tiny."""
+"""The files in use when a window is left (W-3a): what each says of itself, its lines in use, an outline; whole when tiny."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from sojourn.meter import fit_line
-from sojourn.record import File, Message, Text, ToolCall, Touch
+from sojourn.record import Message
+from sojourn.window.file_text import FileText
+from sojourn.window.file_uses import LATELY, MOST_FILES, FileUse, cited, fade, known_text, shown_path, uses
 from sojourn.window.fit import fitting_lines
 from sojourn.window.texts import WORKING_REST
 from sojourn.window.types import Count
 
-_RECENT_ANSWERS = 40
-"""Answers of the model that make up "lately"."""
-_MOST_FILES = 40
+_MOST_BELOW = 100
+"""Tokens below the line of one file."""
 _TINY_LINES, _TINY_CHARACTERS = 12, 600
-_OUTLINE_LINES, _LINE_CHARACTERS = 12, 120
-_NUMBER = re.compile(r"^\s*\d+\s*[→|:\t]\s?")
-"""A line number as file tools put it before a line."""
+_LINE_CHARACTERS, _TELLING_CHARACTERS, _PATH_CHARACTERS = 120, 120, 240
+_TELLING_WITHIN = 40
+"""Lines from the start that are looked through for one that tells something."""
+_DEFINITION_WARMTH, _CARRIED_WARMTH, _LEAST_WARMTH = 0.2, 0.8, 0.03
+"""What a definition counts beside its own warmth; lines that were shown before; lines that are not worth showing."""
+_CHARACTERS_A_TOKEN, _BESIDE = 3.2, 7
+_LAST = 1 << 60
 _DEFINITION = re.compile(
-    r"\s*(?:#{1,6}\s+\S|(?:export\s+|default\s+|pub(?:\([^)]*\))?\s+|async\s+|static\s+|abstract\s+|public\s+|private\s+|protected\s+)*"
+    r"\s*(?:(?:export\s+|default\s+|pub(?:\([^)]*\))?\s+|async\s+|static\s+|abstract\s+|public\s+|private\s+|protected\s+)*"
     r"(?:def|class|function|func|fn|interface|struct|enum|trait|impl|type|module|namespace|package)\s+[\w$(<])"
 )
+_HEADING = re.compile(r"#{1,6} +\S")
+_PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt")
+_TRIFLE = re.compile(
+    r"[\s}]*(?:#!|(?:import|from|package|using|use|require|include|#include|extern|module)\b|<\?|#?\s*-\*-|\W*$"
+    r"|[\"'][^\"']*[\"'][,;)]*$|\s\w+,?$|\W*(?:copyright|licen[cs]e|spdx|eslint|@flow|coding[:=]))",
+    re.IGNORECASE,
+)
+"""First lines that say nothing of what a file is for."""
+_DRESS = re.compile(r"^\s*(?:/\*+|\*+/?|//+!?|#+|--+|<!--+|;+|[rbuRBU]?\"{3}|[rbuRBU]?'{3})?\s*|\s*(?:\*/|-->|\"{3}|'{3})?\s*$")
+"""Signs of comments and quotation around a text."""
+_HEAD = re.compile(r"- (.+?) \(((?:read|edited|written|changed) m(\d+)(?:; (\d+) lines?)?[^)]*)\)(?:: (.*))?$")
+_BELOW = re.compile(r"  (?:(\d+):|\+)(.*)$")
+_STALE = "changed since it was read"
+_DONE = {"read": "read", "look": "read", "edit": "edited", "write": "written", "change": "changed"}
 
 
-class _Use(msgspec.Struct):
-    """What became of one file, newest first seen."""
-
+class _Entry(msgspec.Struct):
     path: str
-    action: str
-    seq: int
-    lines: list[tuple[int, int]]
-    text: str = ""
-    """Its newest result that was read."""
-    changed: bool = False
-    """Changed after that read."""
+    weight: float
+    done: str
+    """What was last done to it: ``edited m12``."""
+    text: FileText
+    telling: str = ""
+    """As a window before this one showed it."""
 
 
-def working_set(messages: Sequence[Message], budget: int, count: Count) -> str:
-    """Row 2a within ``budget`` tokens: files read or edited within the last 40 answers, the newest first.
+def working_set(
+    messages: Sequence[Message],
+    budget: int,
+    count: Count,
+    *,
+    present: Mapping[str, str] | None = None,
+    before: str = "",
+    root: str = "",
+) -> str:
+    """Row 2a within ``budget`` tokens: files that were read or changed within the last 60 answers, those used most and last
+    first; "" without files or room.
 
-    A line a file (path, last action with its seq, lines in use, whether it changed since it was read), below it the
-    definitions and headings of the last result, or all of it when tiny. What does not fit keeps its line, then only its
-    name; "" without files or room.
+    A line a file: path (relative inside ``root``), what was last done to it, its length, the first line that says what it is
+    for. Below it, within 100 tokens, the lines in use with their numbers (changed, pointed at, read for themselves) and
+    definitions; all of it when tiny. What does not fit keeps its line, then only its name. ``present`` is the present text of
+    files by path, where known; ``before`` the working set of the window that is left: what is still recent is carried over.
     """
-    uses = _uses(messages)
-    heads = [_head(use) for use in uses]
+    entries = _entries(messages, before, root)
+    for path, text in (present or {}).items():
+        entry = entries.get(shown_path(path, root))
+        if entry is not None:
+            entry.text = _as_present(entry.text, text)
+    ranked = sorted(entries.values(), key=lambda entry: -entry.weight)[:MOST_FILES]
+    heads = [_head(entry) for entry in ranked]
     left = budget - sum(count(head + "\n") for head in heads)
     shown: list[str] = []
-    for use in uses:
-        below = _below(use)
-        cost = count(below) if below else 0
-        shown.append(below if cost <= left else "")
-        left -= cost if cost <= left else 0
-    while any(shown) and left >= 0:
+    for entry in ranked:
+        below = _below(entry, min(left, _MOST_BELOW), count) if left > 0 else ""
+        shown.append(below)
+        left -= count(below + "\n") if below else 0
+    while any(shown):
         text = "\n".join(head + below for head, below in zip(heads, shown, strict=True))
         if count(text) <= budget:
             return text
@@ -76,63 +106,135 @@ def names_only(text: str, budget: int, count: Count) -> str:
     return "\n".join(heads[:shown])
 
 
-def _uses(messages: Sequence[Message]) -> list[_Use]:
-    found: dict[str, _Use] = {}
-    answers = 0
-    for message in reversed(messages):
-        if message.role != "assistant":
-            continue
-        answers += 1
-        if answers > _RECENT_ANSWERS or len(found) >= _MOST_FILES:
-            break
-        for part in reversed(message.parts):
-            if isinstance(part, ToolCall) and part.state == "completed":
-                for touch in reversed(part.touches):
-                    _note(found, touch, part, message.seq)
-    return list(found.values())[:_MOST_FILES]
+def _entries(messages: Sequence[Message], before: str, root: str) -> dict[str, _Entry]:
+    newest = messages[-1].seq if messages else 0
+    carried = {entry.path: entry for entry in _carried(before, newest)}
+    found = uses(messages, root)
+    for use in found.values():
+        carried[use.path] = _entry(use, carried.get(use.path))
+    for path, numbers in cited(messages, list(carried), root).items():
+        for number, warmth in numbers.items():
+            carried[path].text.warm(range(number, number + 1), warmth)
+    return carried
 
 
-def _note(found: dict[str, _Use], touch: Touch, call: ToolCall, seq: int) -> None:
-    use = found.get(touch.path)
-    if use is None:
-        use = found[touch.path] = _Use(touch.path, touch.kind, seq, [])
-    if touch.kind == "read" and not use.text:
-        use.text = "\n".join(
-            one.text if isinstance(one, Text) else one.excerpt for one in call.result if isinstance(one, Text | File)
-        )
-    elif touch.kind != "read" and not use.text:
-        use.changed = True
-    if touch.lines is not None:
-        use.lines.append(touch.lines)
-
-
-def _head(use: _Use) -> str:
-    last = {"read": "read", "edit": "edited", "write": "written"}[use.action]
-    facts = [f"last {last} in m{use.seq}"]
-    if use.lines:
-        facts.append("lines " + ", ".join(f"{first}-{end}" for first, end in _merged(use.lines)))
-    if use.changed and use.text:
-        facts.append("changed since it was read")
-    return f"- {fit_line(use.path, _LINE_CHARACTERS * 2)} ({'; '.join(facts)})"
-
-
-def _merged(lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for first, end in sorted(lines):
-        if merged and first <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((first, end))
-    return merged
-
-
-def _below(use: _Use) -> str:
-    text = use.text.strip("\n")
-    lines = text.splitlines()
-    if len(text) <= _TINY_CHARACTERS and len(lines) <= _TINY_LINES:
-        shown = [line.rstrip() for line in lines if line.strip()]
+def _entry(use: FileUse, old: _Entry | None) -> _Entry:
+    """``old``: as carried over. What it shows holds up to the message it names: only what came later is carried out on it, or
+    all of it anew where the messages hold an earlier reading too."""
+    last = use.acts[-1]
+    done = f"{_DONE[last.kind]} m{last.seq}"
+    if old is None:
+        return _Entry(use.path, use.weight, done, known_text(use.acts, FileText()))
+    until = _seq(old.done)
+    anew = any(act.seq <= until and act.kind in ("read", "write") for act in use.acts)
+    if anew:
+        text = known_text(use.acts, FileText())
+        text.length = text.length or old.text.length
     else:
-        shown = [line.rstrip() for line in lines if _DEFINITION.match(_NUMBER.sub("", line))]
-        if len(shown) > _OUTLINE_LINES:
-            shown = [*shown[:_OUTLINE_LINES], f"... {len(shown) - _OUTLINE_LINES} more definitions"]
-    return "".join(f"\n    {line[:_LINE_CHARACTERS]}" for line in shown)
+        text = known_text([act for act in use.acts if act.seq > until], old.text)
+    weight = use.weight + (old.weight if use.acts[0].seq > until else 0.0)
+    return _Entry(use.path, weight, done, text, old.telling)
+
+
+def _seq(done: str) -> int:
+    return int(done.rpartition("m")[2])
+
+
+def _carried(before: str, newest: int) -> Iterator[_Entry]:
+    """The files of an earlier working set that are still recent; a message counts as an answer."""
+    entry: _Entry | None = None
+    for line in before.split("\n"):
+        head = _HEAD.match(line)
+        if head is not None:
+            age = max(0, newest - int(head[3]))
+            entry = None
+            if age < LATELY:
+                done = head[2].partition(";")[0]
+                text = FileText(length=int(head[4] or 0), stale=head[2].endswith(_STALE))
+                entry = _Entry(head[1], fade(age), done, text, head[5] or "")
+                yield entry
+        elif entry is not None and (below := _BELOW.match(line)):
+            warmth = fade(max(0, newest - _seq(entry.done))) * _CARRIED_WARMTH
+            if below[1]:
+                entry.text.take((int(below[1]), below[2]))
+                entry.text.warmth[int(below[1])] = warmth
+            else:
+                entry.text.loose[below[2]] = warmth
+
+
+def _as_present(known: FileText, text: str) -> FileText:
+    """The present text with the warmth of the lines that are still there."""
+    body = text.removesuffix("\n")
+    result = FileText(runs=[(1, body)], length=body.count("\n") + 1) if text else FileText()
+    places: dict[str, list[int]] = {}
+    for number, line in result.lines().items():
+        places.setdefault(line, []).append(number)
+    lines = known.lines()
+    warm = [(lines[number], number, warmth) for number, warmth in known.warmth.items() if number in lines]
+    for line, number, warmth in [*warm, *((line, 0, warmth) for line, warmth in known.loose.items())]:
+        if line in places:
+            nearest = min(places[line], key=lambda place, number=number: abs(place - number))  # type: ignore[misc]
+            result.warm(range(nearest, nearest + 1), warmth)
+    return result
+
+
+def _head(entry: _Entry) -> str:
+    facts = [entry.done]
+    if entry.text.length:
+        facts.append(f"{entry.text.length} line{'s' if entry.text.length > 1 else ''}")
+    if entry.text.stale and entry.text.runs:
+        facts.append(_STALE)
+    telling = _telling(entry.text) or entry.telling
+    return f"- {fit_line(entry.path, _PATH_CHARACTERS)} ({'; '.join(facts)})" + (f": {telling}" if telling else "")
+
+
+def _telling(text: FileText) -> str:
+    """The first line that says what the file is for, without the signs around it."""
+    if not text.runs or text.runs[0][0] != 1:
+        return ""
+    for line in text.runs[0][1].split("\n", _TELLING_WITHIN)[:_TELLING_WITHIN]:
+        if not _TRIFLE.match(line):
+            return fit_line(_DRESS.sub("", fit_line(line, 2 * _TELLING_CHARACTERS)), _TELLING_CHARACTERS)
+    return ""
+
+
+def _below(entry: _Entry, room: int, count: Count) -> str:
+    text = entry.text
+    if text.whole() and text.length <= _TINY_LINES and len(text.runs[0][1]) <= _TINY_CHARACTERS:
+        return _rendered([(number, line) for number, line in text.lines().items() if line.strip()])
+    definition = _HEADING if entry.path.endswith(_PROSE) else _DEFINITION
+    chosen = _chosen(text, definition, int(room * _CHARACTERS_A_TOKEN))
+    while chosen:
+        below = _rendered(chosen)
+        if count(below) <= room:
+            return below
+        chosen.pop()
+    return ""
+
+
+def _chosen(text: FileText, definition: re.Pattern[str], characters: int) -> list[tuple[int, str]]:
+    """The warmest lines and definitions within about so many characters, the most valuable first; number 0: not known."""
+    known = text.lines()
+    values = {number: warmth for number, warmth in text.warmth.items() if number in known}
+    for number, line in known.items():
+        if definition.match(line):
+            values[number] = values.get(number, 0.0) + _DEFINITION_WARMTH
+    lines = [(value, number, known[number]) for number, value in values.items()]
+    lines += [(warmth, 0, line) for line, warmth in text.loose.items()]
+    chosen: list[tuple[int, str]] = []
+    for value, number, line in sorted(lines, key=lambda one: (-one[0], one[1])):
+        if value < _LEAST_WARMTH or not line.strip():
+            continue
+        characters -= min(len(line), _LINE_CHARACTERS) + _BESIDE
+        if characters < 0:
+            break
+        chosen.append((number, line))
+    return chosen
+
+
+def _rendered(lines: Sequence[tuple[int, str]]) -> str:
+    """In order of number, those without one last, in the order given."""
+    ordered = sorted((number or _LAST, place, line) for place, (number, line) in enumerate(lines))
+    return "".join(
+        f"\n  {'+' if number == _LAST else f'{number}:'}{line.rstrip()[:_LINE_CHARACTERS]}" for number, _, line in ordered
+    )

@@ -16,14 +16,16 @@ from sojourn.checkpoint.extract.found import Found
 from sojourn.checkpoint.extract.frontier import frontier, next_step
 from sojourn.checkpoint.extract.intents import Requests, requests
 from sojourn.checkpoint.extract.knowledge import knowledge
+from sojourn.checkpoint.extract.lean import LEAST, lean, rooms
 from sojourn.checkpoint.extract.notes import notes
 from sojourn.checkpoint.extract.remarks import remarks
+from sojourn.checkpoint.extract.sure import sure
 from sojourn.checkpoint.extract.values import values
 from sojourn.checkpoint.redact import redact
 from sojourn.checkpoint.writer import WriterInput
 from sojourn.window.schema import budgets
 
-__all__ = ["extract"]
+__all__ = ["done_by_record", "extract", "sure"]
 
 _CHARACTERS_A_TOKEN = 4
 _REMARKS = 5
@@ -43,18 +45,32 @@ def extract(run: WriterInput) -> tuple[Item, ...]:
     idle = bool(closing) and not asked.open
     plan, whole = frontier(evidence)
     step = next_step(evidence, plan, idle)
-    found: list[Found] = [*asked.open, *([step] if step else []), *plan, *directives(evidence, run.items), *files(evidence)]
-    found += [*notes(evidence), *values(evidence), *errors(evidence), *resources(evidence), *decisions(evidence, closing)]
-    room = budgets(run.trigger)
-    found += remarks(evidence, room[Section.KNOWLEDGE] * _CHARACTERS_A_TOKEN // _REMARKS)
+    few = run.economic
+    found: list[Found] = [*asked.open, *([step] if step else []), *plan, *files(evidence), *notes(evidence), *values(evidence)]
+    found += [*errors(evidence), *resources(evidence)]
+    found += [*directives(evidence, run.items, wide=few), *decisions(evidence, closing, wide=few)]
+    room = rooms(run.trigger) if few else budgets(run.trigger)
+    found += remarks(evidence, room[Section.KNOWLEDGE] * _CHARACTERS_A_TOKEN // _REMARKS, wide=few)
+    if few:
+        found = lean(found, evidence, run.trigger)
 
     def learn(present: Sequence[Item], shown: Sequence[str]) -> tuple[list[Found], dict[str, float]]:
-        lines, values = knowledge(evidence, present, shown, sum(room.values()) * _CHARACTERS_A_TOKEN)
+        lines, values = knowledge(evidence, present, shown, sum(room.values()) * _CHARACTERS_A_TOKEN, telling=few)
         return _cleaned(lines), values
 
-    return choose(
-        run.items, _cleaned(found), learn, closed=_closed(run.items, asked, idle, whole), room=room, mark=run.range[1]
-    )
+    closed = _closed(run.items, asked, idle, whole)
+    least = LEAST if few else None
+    return choose(run.items, _cleaned(found), learn, closed=closed, room=room, mark=run.range[1], least=least)
+
+
+def done_by_record(run: WriterInput) -> dict[str, ItemStatus]:
+    """Present items that the record itself shows to be over, by id: requests that were answered, the next step of work that
+    is finished. What a person wrote is not among them."""
+    evidence = gather(run.messages)
+    asked = requests(run.messages, evidence)
+    idle = any(answers(message) for message in run.messages) and not asked.open
+    closed = _closed(tuple(item for item in run.items if item.by != "user"), asked, idle, replanned=False)
+    return {name: status for name, status in closed.items() if status is ItemStatus.DONE}
 
 
 def _closed(present: tuple[Item, ...], asked: Requests, idle: bool, replanned: bool) -> dict[str, ItemStatus]:

@@ -34,22 +34,26 @@ def choose(
     closed: Mapping[str, ItemStatus],
     room: Mapping[Section, int],
     mark: int,
+    least: Mapping[Section, float] | None = None,
 ) -> tuple[Item, ...]:
     """The whole new list: open items in schema order, then those that left.
 
     ``closed``: present items that are done, or superseded for certain, by id. ``room``: tokens by section, as the opening
     shows them: what would be kept above them would never be seen. Knowledge is chosen last, beside what the others show.
+    ``least``: what an item of the extraction must be worth to be kept. What a person wrote stays in any case (R-6).
     """
+    least = least or {}
     present = [_clean(item) for item in present]
     chosen: dict[Section, _Chosen] = {}
     for section in Section:
         if section is not Section.KNOWLEDGE:
-            chosen[section] = _section(section, present, found, closed, room[section], mark, {})
+            chosen[section] = _section(section, present, found, closed, room[section], mark, {}, least.get(section, 0.0))
     others = [item.text for one in chosen.values() for item in one.open]
     known = [item for item in present if item.section is Section.KNOWLEDGE and item.status is ItemStatus.OPEN]
     lines, values = learn(known, others)
     everything = [*found, *lines]
-    chosen[Section.KNOWLEDGE] = _section(Section.KNOWLEDGE, present, everything, closed, room[Section.KNOWLEDGE], mark, values)
+    section, floor = Section.KNOWLEDGE, least.get(Section.KNOWLEDGE, 0.0)
+    chosen[section] = _section(section, present, everything, closed, room[section], mark, values, floor)
     ordered = [chosen[section] for section in Section]
     return (*(item for one in ordered for item in one.open), *(item for one in ordered for item in one.left))
 
@@ -67,6 +71,7 @@ def _section(
     room: int,
     mark: int,
     worth: Mapping[str, float],
+    least: float,
 ) -> _Chosen:
     mine = [one for one in found if one.section is section]
     groups = {one.text: one.group for one in mine if one.group}
@@ -81,6 +86,9 @@ def _section(
             continue
         if item.status is not ItemStatus.OPEN:
             left.append(item)
+        elif item.by == "user":
+            new.pop(item.id, None)
+            staying.append(item)
         elif item.id in new:
             again[item.id] = new.pop(item.id)
             staying.append(item)
@@ -92,23 +100,27 @@ def _section(
             staying.append(item)
     values = {item.id: _value(again.get(item.id, item), mark) for item in (*staying, *new.values())}
     values.update((item.id, max(values[item.id] * _FLOOR, worth[item.text])) for item in staying if item.text in worth)
-    kept = _fit([*staying, *new.values()], values, room - _HEADING, groups)
+    worthy = [item for item in (*staying, *new.values()) if item.by != "extractive" or values[item.id] >= least]
+    kept = _fit(worthy, values, room - _HEADING, groups)
     ids = {item.id for item in kept}
     left.extend(_superseded(item) for item in staying if item.id not in ids)
     return _Chosen(_order(section, kept, values, groups), left)
 
 
 def _fit(items: list[Item], values: dict[str, float], room: int, groups: Mapping[str, str]) -> list[Item]:
-    """The most valuable items that fit; what belongs together is as valuable as its best member."""
+    """What a person wrote, then the most valuable items that fit; what belongs together is as valuable as its best member."""
     worth: dict[str, float] = {}
     for item in items:
         key = groups.get(item.text, item.text)
         worth[key] = max(worth.get(key, 0.0), values[item.id])
-    ranked = sorted(items, key=lambda item: (-worth[groups.get(item.text, item.text)], -values[item.id], item.id))
+
+    def rank(item: Item) -> tuple[bool, float, float, str]:
+        return item.by != "user", -worth[groups.get(item.text, item.text)], -values[item.id], item.id
+
     chosen: list[Item] = []
-    for item in ranked:
+    for item in sorted(items, key=rank):
         price = cost(item.text)
-        if price <= room:
+        if price <= room or item.by == "user":
             chosen.append(item)
             room -= price
     return chosen

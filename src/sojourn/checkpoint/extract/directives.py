@@ -6,6 +6,7 @@ from collections import Counter
 from sojourn.base import Item, Section
 from sojourn.checkpoint.extract.evidence import Evidence
 from sojourn.checkpoint.extract.found import Found
+from sojourn.checkpoint.extract.rulings import ruling
 from sojourn.checkpoint.extract.words import clip, sentences, terms
 
 _STRONG = re.compile(
@@ -37,14 +38,17 @@ _LONGEST = 600
 _MOST = 400
 
 
-def directives(evidence: Evidence, present: tuple[Item, ...]) -> list[Found]:
-    """Sentences of the user that rule or correct. What shares a rare term stands in one group, the older first."""
+def directives(evidence: Evidence, present: tuple[Item, ...], *, wide: bool = False) -> list[Found]:
+    """Sentences of the user that rule or correct. What shares a rare term stands in one group, the older first.
+
+    ``wide``: in any wording, too, where they give a value that nobody could guess.
+    """
     rules: list[tuple[int, str, float]] = []
     heard: Counter[str] = Counter()
     for speech in evidence.user:
         for sentence in sentences(speech.text):
             heard.update(terms(sentence))
-            weight = _force(sentence)
+            weight = max(_force(sentence), ruling(sentence)) if wide else _force(sentence)
             if weight:
                 rules.append((speech.seq, clip(sentence, _MOST), weight))
     old = [item for item in present if item.section is Section.DIRECTIVES]

@@ -5,13 +5,14 @@ Each identifier stays in a line where it stood, so that it keeps its context wor
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from sojourn.base import Item, Section
 from sojourn.checkpoint.extract.evidence import Evidence
 from sojourn.checkpoint.extract.found import Found
 from sojourn.checkpoint.extract.identifiers import TOKEN, Lexicon, Source, Weighed, weigh
+from sojourn.checkpoint.extract.lean import looks
 from sojourn.checkpoint.extract.words import clip, plain
 
 _SPREAD = 500
@@ -49,11 +50,13 @@ class _Line(NamedTuple):
     present: bool
 
 
-def knowledge(evidence: Evidence, present: Iterable[Item], shown: Iterable[str], limit: int) -> Knowledge:
+def knowledge(
+    evidence: Evidence, present: Iterable[Item], shown: Iterable[str], limit: int, *, telling: bool = False
+) -> Knowledge:
     """New lines in falling order of what they add for their length, about ``limit`` characters of them in all.
 
     ``present``: lines of this section that are there already; they take part, and what they show need not be shown again.
-    ``shown``: texts of the other sections.
+    ``shown``: texts of the other sections. ``telling``: no lines of calls that only looked, and none that announced a call.
     """
     lexicon = Lexicon()
     texts = lexicon.sources(evidence)
@@ -70,7 +73,8 @@ def knowledge(evidence: Evidence, present: Iterable[Item], shown: Iterable[str],
         for name in lexicon.names_in(text):
             if name in value:
                 value[name] *= _SHOWN
-    return _cover([*old, *_candidates(weighed, texts, value, lexicon)], value, limit)
+    lines = _candidates(weighed, texts, value, lexicon, _announced(evidence) if telling else {})
+    return _cover([*old, *lines], value, limit)
 
 
 def _cover(lines: list[_Line], value: dict[str, float], limit: int) -> Knowledge:
@@ -112,7 +116,22 @@ def _old(item: Item, lexicon: Lexicon) -> _Line:
     return _Line(item.text, max(item.sources, default=item.written_seq), tuple(sorted(lexicon.names_in(item.text))), 1.0, True)
 
 
-def _candidates(weighed: list[Weighed], texts: list[Source], value: dict[str, float], lexicon: Lexicon) -> Iterator[_Line]:
+def _announced(evidence: Evidence) -> dict[int, str]:
+    """The calls of each message that only looked at something."""
+    calls: dict[int, str] = {}
+    for act in evidence.acts:
+        if looks(act):
+            calls[act.seq] = f"{calls.get(act.seq, '')}\n{act.arguments}"
+    return calls
+
+
+def _candidates(
+    weighed: list[Weighed],
+    texts: list[Source],
+    value: dict[str, float],
+    lexicon: Lexicon,
+    announced: Mapping[int, str],
+) -> Iterator[_Line]:
     """For each identifier the newest lines that it stands in with two other words or more."""
     where: dict[str, list[Source]] = {one.name: [] for one in weighed}
     for source in reversed(texts):
@@ -126,6 +145,9 @@ def _candidates(weighed: list[Weighed], texts: list[Source], value: dict[str, fl
             if text and text not in seen:
                 seen.add(text)
                 names = (lexicon.names_in(text) & value.keys()) | {one.name}
+                call = announced.get(source.seq, "") if source.own else ""
+                if call and all(name in call for name in names):
+                    continue
                 yield _Line(text, source.seq, tuple(sorted(names)), _USERS if source.user else 1.0, False)
 
 

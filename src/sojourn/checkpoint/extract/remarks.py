@@ -9,6 +9,7 @@ from sojourn.checkpoint.extract.evidence import Act, Evidence
 from sojourn.checkpoint.extract.files import touches
 from sojourn.checkpoint.extract.found import Found
 from sojourn.checkpoint.extract.notes import TAGGED
+from sojourn.checkpoint.extract.rare import marked, measures, pasted, prose, telling
 from sojourn.checkpoint.extract.words import clip, plain, sentences
 
 _COMMENT = re.compile(
@@ -17,6 +18,7 @@ _COMMENT = re.compile(
     re.M,
 )
 _DOCSTRING = re.compile(r'"""(.{12,3000}?)"""', re.S)
+_STOPS = (".", "!", "。", "！", "；")
 _MARKS = (" # ", " // ")
 """Before a comment that stands behind code."""
 _DOCUMENT = re.compile(r"\.(?:mdx?|rst|txt|adoc|org)(?![\w.])")
@@ -26,7 +28,8 @@ _BINDS = re.compile(
     r"(?-i:^[A-Z]{4,}:)|\b(?:must(?:n['’]t)?|never|always|only|do not|don['’]t|cannot|can['’]t|not allowed"
     r"|forbidden|required?|careful|beware|at (?:most|least)|(?:no|not) (?:more|less|fewer|later|earlier) than|deprecated"
     r"|not (?:thread.?)?safe|or else|otherwise)\b"
-    r"|必须|只能|只有|不能|不得|不可|不要|禁止|切勿|务必|小心|上限|下限|最多|至少|最大|最小|不超过|不低于|不少于|否则|仅(?:限|支持|能)|废弃",
+    r"|必须|只能|只有|不能|不得|不可|不要|禁止|切勿|务必|小心|上限|下限|最多|至少|最大|最小|不超过|不低于|不少于|否则"
+    r"|仅(?:限|支持|能)|废弃",
     re.I,
 )
 _QUALIFIES = re.compile(
@@ -54,6 +57,28 @@ _LEAST, _MOST = 14, 260
 """Characters."""
 _FEW = 4
 """Words: fewer say nothing by themselves."""
+_SHORTEST = 8
+_TWO = 2
+_BOUNDS = re.compile(
+    r"\b(?:limit|limited|ceiling|cap|caps|capped|max(?:imum)?|min(?:imum)?|quota|threshold|budget|timeout|interval|ttl"
+    r"|port|host|endpoint"
+    r"|bound|bounds|bounded|retention|top|floor|batch size|window|rate|tops out|maxes out|stops? at|up to|no more|at most"
+    r"|at least)\b"
+    r"|上限|下限|限制|配额|阈值|端口|地址|主机|间隔|超时|窗口|批量|最多|至多|至少|封顶|不超过|顶多|为止|到顶|失效|到期"
+    r"|断开",
+    re.I,
+)
+_POINTS = re.compile(
+    r"\b(?:see|cf\.?|refs?|refer to|issue|ticket|bug|pr|fix(?:es|ed)?(?: in| by| for)?|closed?s?|ported from|copied from"
+    r"|taken from"
+    r"|based on|adapted from|commit|changeset|since|todo)\b\W{0,3}(?:the |our |issue |ticket |bug |commit |version |v)?$"
+    r"|(?:参见|参考|见|摘自|来自|自)\W{0,2}$",
+    re.I,
+)
+"""What comes after it only says where to read on, or since when."""
+_NOTICE = re.compile(r"\b(?:to continue reading|truncated|output omitted|more lines)\b", re.I)
+"""What a tool says of its own output."""
+_RARE, _BOUND = 1.8, 1.3
 _ENOUGH = 0.8
 """A bound with a value, or two turns of phrase that bind."""
 _SCALE = 0.9
@@ -64,8 +89,11 @@ _COMMON = 2
 """Times that the same may be said, in other files or with other numbers, before it is taken for a formula."""
 
 
-def remarks(evidence: Evidence, most: int) -> list[Found]:
-    """Sentences in comments and documents that bind, bound or date something, the best first, about ``most`` characters."""
+def remarks(evidence: Evidence, most: int, *, wide: bool = False) -> list[Found]:
+    """Sentences in comments and documents that bind, bound or date something, the best first, about ``most`` characters.
+
+    ``wide``: in any wording, too, where a value stands in them that nobody could guess and that the code does not define.
+    """
     changed = {touch.path for act in evidence.acts for touch in touches(act) if touch.kind != "read"}
     said: dict[str, Found] = {}
     wordings: dict[str, set[str]] = {}
@@ -75,17 +103,24 @@ def remarks(evidence: Evidence, most: int) -> list[Found]:
         paths = [touch.path for touch in touches(act)]
         place = paths[0] if paths else f"m{act.seq}"
         bonus = _CHANGED if not changed.isdisjoint(paths) else 0.0
-        for said_there, line in _sentences(act, paths):
+        for said_there, line in _sentences(act, paths, wide=wide):
             score = _score(said_there, line)
+            if wide:
+                score = 0.0 if _NOTICE.search(said_there) else max(score, _rare(said_there, act.output))
             if score >= _ENOUGH:
                 text = clip(line, _MOST)
-                wordings.setdefault(_DIGITS.sub("#", text), set()).add(f"{place} {text}")
+                wordings.setdefault(_wording(text, wide), set()).add(f"{place} {text}")
                 said.pop(text, None)
                 said[text] = Found(Section.KNOWLEDGE, text, (act.seq,), (score + bonus) * _SCALE)
     formulas = {key: len(where) for key, where in wordings.items() if len(where) > _COMMON}
-    found = [_shared(one, formulas.get(_DIGITS.sub("#", one.text), 1)) for one in reversed(said.values())]
+    found = [_shared(one, formulas.get(_wording(one.text, wide), 1)) for one in reversed(said.values())]
     found.sort(key=lambda one: -one.weight)
     return list(_within(found, most))
+
+
+def _wording(text: str, wide: bool) -> str:
+    """What is the same in lines that differ by a number only; a rare value is no number."""
+    return text if wide and marked(text) else _DIGITS.sub("#", text)
 
 
 def _shared(found: Found, times: int) -> Found:
@@ -121,6 +156,31 @@ def _score(sentence: str, line: str) -> float:
     return 0.6 * bool(binds) + 0.3 * min(len(mild), 2) + 0.5 * min(len(values), 2) + 0.25 * bool(NAME.search(sentence))
 
 
+def _rare(sentence: str, output: str) -> float:
+    """The same for what gives a rare value, whatever the words; a value that stands in the code as well is the code's."""
+    if not _SHORTEST <= len(sentence) <= _MOST * 2 or sentence.endswith(("?", "？")) or TAGGED.match(sentence):
+        return 0.0
+    if _BOILERPLATE.search(sentence) or _CODE.search(sentence) or len(_WORDS.findall(sentence)) < _TWO:
+        return 0.0
+    values = marked(sentence)
+    rest = sentence
+    for value in values:
+        rest = rest.replace(value, " ")
+    bounds = _BOUNDS.search(rest)
+    if values:
+        defined = any(output.count(value) > sentence.count(value) for value in values)
+        if pasted(sentence) or defined or all(_POINTS.search(sentence[: sentence.find(value)]) for value in values):
+            return 0.0
+        if not bounds and not prose(rest):
+            return _BOUND if len(_WORDS.findall(rest)) >= _TWO else 0.0
+        return _RARE + 0.2 * bool(bounds or _BINDS.search(rest))
+    numbers = measures(sentence)
+    if bounds and telling(numbers):
+        return _BOUND
+    united = any(not number[-1].isdigit() for number in numbers)
+    return _ENOUGH if united and (_QUALIFIES.search(sentence) or _BINDS.search(sentence)) else 0.0
+
+
 def _document(act: Act, paths: list[str]) -> bool:
     """Whether the output is prose: a document that was read, a page that was fetched."""
     if act.command:
@@ -130,21 +190,22 @@ def _document(act: Act, paths: list[str]) -> bool:
     return any(word in act.name.lower() for word in _READERS)
 
 
-def _sentences(act: Act, paths: list[str]) -> Iterator[tuple[str, str]]:
+def _sentences(act: Act, paths: list[str], *, wide: bool) -> Iterator[tuple[str, str]]:
     """Each sentence, and the line that is kept of it."""
-    yield from ((sentence, sentence) for sentence in _prose(act.output, document=_document(act, paths)))
+    yield from ((sentence, sentence) for sentence in _prose(act.output, document=_document(act, paths), wide=wide))
     if not _document(act, paths):
         yield from _behind(act.output)
 
 
-def _prose(output: str, *, document: bool) -> Iterator[str]:
+def _prose(output: str, *, document: bool, wide: bool) -> Iterator[str]:
+    """``wide``: a line that ends like a sentence ends one, however the next begins."""
     if document:
         yield from sentences("\n".join(_unwrapped(output.splitlines())))
         return
     block: list[str] = []
     end = -2
     for found in _COMMENT.finditer(output):
-        if found.start() != end + 1 and block:
+        if block and (found.start() != end + 1 or (wide and block[-1].endswith(_STOPS))):
             yield from sentences(" ".join(block))
             block.clear()
         block.append(found[1].removesuffix("*/").strip())

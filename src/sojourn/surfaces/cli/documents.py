@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sojourn.base import WorkFailed
-from sojourn.checkpoint import checkpoint_path, write_checkpoint_file
+from sojourn.checkpoint import write_checkpoint_file
+from sojourn.memory import layout, path_of
 from sojourn.record import Session, Store
 from sojourn.surfaces.catalogue import say
 
@@ -21,7 +22,7 @@ async def with_children(store: Store, session: Session) -> Sequence[Session]:
 
 def erase_documents(root: Path, sessions: Sequence[Session]) -> int:
     """Removes the folders of these sessions; how many there were. Raises WorkFailed where one cannot be removed."""
-    folders = [folder for session in sessions if (folder := checkpoint_path(root, session.id).parent).is_dir()]
+    folders = [folder for session in sessions if (folder := path_of(root, layout.checkpoint(session.id)).parent).is_dir()]
     for folder in folders:
         try:
             shutil.rmtree(folder)

@@ -20,6 +20,7 @@ from sojourn.config import Folders, Loaded, Settings, ensure_private, folders, l
 from sojourn.record import Session, Store
 from sojourn.surfaces.catalogue import say, speak
 from sojourn.surfaces.cli.columns import harmless
+from sojourn.surfaces.cli.completing import complete_session
 
 if TYPE_CHECKING:
     from sojourn.engine import Engine, EngineEvent
@@ -39,11 +40,19 @@ class FilePath(click.Path):
         return Path(value)
 
 
+def message_number(value: str) -> int:
+    """The type of an option that names a message as reports show it: ``m12``, or its number alone."""
+    digits = value.removeprefix("m")
+    if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits) <= MOST:
+        raise UserMistake(say("no_message_number", value=value))
+    return int(digits)
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 set_option = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting, such as compaction.policy=economy."
 )
-session_argument = click.argument("session", metavar="ID")
+session_argument = click.argument("session", metavar="ID", shell_complete=complete_session)
 window_option = click.option(
     "--window", metavar="TOKENS", help="Size of the model's window, such as 64K; default: 128K is assumed."
 )
@@ -135,6 +144,7 @@ async def opened(
     """The session's engine; ``read_only`` looks without taking the lease."""
     from sojourn.engine import Engine
     from sojourn.engine.looking import last_traits
+    from sojourn.memory import LocalMemory
     from sojourn.wire import Traits
 
     traits = await last_traits(store, session.id) or Traits(name=session.model)
@@ -146,28 +156,21 @@ async def opened(
         traits=traits,
         settings=settings,
         documents=documents(),
-        on_event=_tell,
+        memory=LocalMemory(documents()),
+        on_event=tell_event,
         read_only=read_only,
     )
     async with engine:
         yield engine
 
 
-def _tell(event: "EngineEvent") -> None:
+def tell_event(event: "EngineEvent") -> None:
     """What the engine did or could not do on its own, told to the person (C-14)."""
-    match event.detail.get("key") if event.kind == "notice" else None:
-        case "checkpoint_off":
-            hint(say("notice_checkpoint_off"))
-        case "writing_off":
-            hint(say("notice_writing_off"))
-        case "checkpoint_stale":
-            hint(say("notice_checkpoint_stale"))
-        case "window_opens_full":
-            hint(say("notice_window_opens_full"))
-        case "rendering_failed" | "lease_not_renewed":
-            hint(str(event.detail.get("problem", "")))
-        case _:
-            pass
+    from sojourn.surfaces.cli.notices import notice
+
+    if event.kind == "notice":
+        detail = dict(event.detail)
+        hint(notice(str(detail.pop("key", "")), detail))
 
 
 async def one_session(store: Store, named: str) -> Session:

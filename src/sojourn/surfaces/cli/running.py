@@ -13,8 +13,8 @@ reasoning   text: a piece of the model's thinking
 call        call_id, name, arguments: the model asks for a tool
 result      call_id, name, state (completed, error, denied, interrupted), text, milliseconds
 reminder    source, text: the engine's note to the model
-window      number, reason, outcome, level_before, level_after, covered: the context was rebuilt or compacted
-checkpoint  state (started, written, failed), writer, covered, items, reason
+window      number, reason, outcome, level_before, level_after, covered, saved: the context was rebuilt or compacted
+checkpoint  state (started, written, failed), writer, covered, items, reason, usage
 retry       attempt, wait (seconds), error, message: the text of this step so far is void
 notice      key, detail: something a person should know
 usage       call_id, usage (fresh, cached, written, output, reasoning), price, verdict of the cache
@@ -194,25 +194,36 @@ def _dimmed(text: str) -> str:
     return click.style(text, dim=True) if shows else text
 
 
+def _window(event: WindowOpened) -> list[str]:
+    opened = say(
+        "run_window",
+        number=event.number,
+        reason=event.reason,
+        outcome=event.outcome,
+        before=event.level_before,
+        after=event.level_after,
+        covered=event.covered,
+    )
+    return [opened, say("run_window_saved", tokens=event.saved)] if event.saved else [opened]
+
+
+def _checkpoint(event: CheckpointEvent) -> list[str]:
+    written = say("run_checkpoint", covered=event.covered, items=event.items, writer=event.writer)
+    if event.usage is None:
+        return [written]
+    spent = say("run_checkpoint_spent", input=event.usage.input, cached=event.usage.cached or 0, output=event.usage.output)
+    return [f"{written} ({spent})"]
+
+
 def aside(event: AgentEvent) -> list[str]:
     """Lines for standard error about what the agent did beside its answer; most events need none."""
     match event:
         case SessionOpened():
             return _opened(event)
         case WindowOpened():
-            return [
-                say(
-                    "run_window",
-                    number=event.number,
-                    reason=event.reason,
-                    outcome=event.outcome,
-                    before=event.level_before,
-                    after=event.level_after,
-                    covered=event.covered,
-                )
-            ]
+            return _window(event)
         case CheckpointEvent(state="written"):
-            return [say("run_checkpoint", covered=event.covered, items=event.items, writer=event.writer)]
+            return _checkpoint(event)
         case CheckpointEvent(state="failed"):
             return [say("run_checkpoint_failed", reason=one_line(event.reason))]
         case Noticed():

@@ -264,6 +264,7 @@ async def _turn(
             asker=asker,
             on_event=teller,
             documents=documents(),
+            keep_files=True,
         )
         try:
             ended: TurnEnded = await agent.turn(prompt)

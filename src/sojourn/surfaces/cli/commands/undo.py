@@ -1,13 +1,21 @@
-"""``sojourn undo``: take back a window or a turn (W-12)."""
+"""``sojourn undo``: take back a window, a turn, or several turns, files with them (W-12)."""
+
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from sojourn.base import UserMistake
 from sojourn.surfaces.catalogue import say
+from sojourn.surfaces.cli.asking import at_terminal, says_yes
+from sojourn.surfaces.cli.columns import one_line
+from sojourn.surfaces.cli.completing import complete_message
 from sojourn.surfaces.cli.options import (
+    data_folders,
     examples,
     hint,
     json_option,
+    message_number,
     one_session,
     opened,
     print_json,
@@ -19,30 +27,92 @@ from sojourn.surfaces.cli.options import (
     window_option,
 )
 
+if TYPE_CHECKING:
+    from sojourn.agent.undoing import UndoneTurn
+
+_FILES_SHOWN = 20
+
 
 @click.command(
     "undo",
-    short_help="Take back the newest window or turn (--redo: the undo itself).",
-    epilog=examples("sojourn undo last", "sojourn undo --redo last"),
+    short_help="Take back the newest window or turn, files with it (--redo: the undo itself).",
+    epilog=examples(
+        "sojourn undo last",
+        "sojourn undo ses_01m8 --to m41",
+        "sojourn undo ses_01m8 --no-files",
+        "sojourn undo --redo last",
+    ),
 )
 @session_argument
+@click.option(
+    "--to", type=message_number, metavar="mN", shell_complete=complete_message, help="Back to before this message of yours."
+)
+@click.option("--no-files", is_flag=True, help="The conversation only; files stay as they are.")
+@click.option("--force", is_flag=True, help="Take back files that were changed since, too.")
 @click.option("--redo", is_flag=True, help="Take back the newest undo; possible until the next message.")
 @window_option
 @json_option
 @set_option
 @run_async
-async def command(session: str, redo: bool, window: str | None, as_json: bool, overrides: tuple[str, ...]) -> None:
-    """Take back the newest window or user turn, whichever is newer. The exact earlier view returns; nothing is erased."""
+async def command(
+    session: str,
+    to: int | None,
+    no_files: bool,
+    force: bool,
+    redo: bool,
+    window: str | None,
+    as_json: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    """Take back the newest window or your newest turn, whichever is newer. The exact earlier view returns; nothing is erased.
+
+    A turn takes the files that it changed with it: conversation and files, both or neither. Files that were changed since
+    are named, and nothing is done: --force takes them back all the same, --no-files leaves files alone.
+
+    --json prints one document: {"session", "kind", "what", "prompt", "level", "over_hard", "restored", "removed", "forced",
+    "left", "steps"}.
+    """
+    from sojourn.agent import undoing
+
+    if (redo and to is not None) or (force and no_files):
+        raise UserMistake(say("undo_one_act"), next_step=say("run_one_session_next"))
     loaded = settings_for(overrides)
+    if force and at_terminal() and not await says_yes(say("undo_force_question")):
+        raise UserMistake(say("left_alone"))
+    data = data_folders().data
     async with record() as store:
         found = await one_session(store, session)
         async with opened(store, found, loaded.settings, window) as engine:
-            done = await (engine.redo() if redo else engine.undo())
+            if to is not None:
+                done = await undoing.rewind(engine, to, files=not no_files, force=force, data=data)
+            elif redo:
+                done = await undoing.redo(engine, files=not no_files, force=force, data=data)
+            else:
+                done = await undoing.undo(engine, files=not no_files, force=force, data=data)
     if as_json:
         print_json({"session": found.id, **msgspec.to_builtins(done)})
         return
-    click.echo(say("taken_back", what=done.what, level=done.level))
+    _tell(done)
     if done.over_hard:
         hint(say("over_hard"))
     if not redo:
         hint(say("redo_next", id=found.id))
+
+
+def _tell(done: "UndoneTurn") -> None:
+    click.echo(say("taken_back", what=done.what, level=done.level))
+    if done.prompt:
+        click.echo("  " + say("undo_prompt", words=one_line(done.prompt)))
+    if done.restored:
+        click.echo("  " + say("undo_restored", count=len(done.restored), files=_listed(done.restored)))
+    if done.removed:
+        click.echo("  " + say("undo_removed", count=len(done.removed), files=_listed(done.removed)))
+    if done.forced:
+        click.echo("  " + say("undo_forced", files=_listed(done.forced)))
+    if done.left:
+        hint("  " + say("undo_left", files=_listed(done.left)))
+
+
+def _listed(files: tuple[str, ...]) -> str:
+    names = ", ".join(one_line(name) for name in files[:_FILES_SHOWN])
+    return names if len(files) <= _FILES_SHOWN else f"{names}, {say('undo_more_files', count=len(files) - _FILES_SHOWN)}"

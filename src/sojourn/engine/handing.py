@@ -1,0 +1,128 @@
+"""What a model writer is handed: the live request to go on from, the original of the digest, a ledger (K-4, K-11, Q-7)."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from sojourn.base import Finish, Usage, WorkFailed
+from sojourn.checkpoint import Fork
+from sojourn.engine.requests import request_settings
+from sojourn.engine.state import State, is_economic
+from sojourn.engine.view import in_view, tokens_of
+from sojourn.models import Encoder
+from sojourn.record import Call, Change, CloseCall, Fence, Fenced, Hit, Lease, Message, OpenCall, Store
+from sojourn.request import Projection, UnitHashes
+from sojourn.window import apply_trims, trim_tail
+from sojourn.wire import About, ModelRequest, TextPart, Traits, WireMessage
+
+WRITER_OUTPUT = 4_000
+"""Tokens that a writer may answer with: its items together are 11,000 at most, and most of them stay as they are."""
+_ORIGINAL_SHARE, _LEAN_ORIGINAL_SHARE = 20, 5
+"""Percent of the trigger that the original of a digest may take (K-4); the second where every token is weighed (C-18)."""
+_SPARE = 2_000
+"""Tokens for the writer's own words."""
+
+
+class WriterLedger:
+    """The calls of one run, in the session's record. It never takes a seq, so the loop goes on beside it."""
+
+    def __init__(self, state: State, lease: Lease, purpose: Literal["writer", "compaction"], mark: int, reason: str) -> None:
+        self._store = state.ports.store
+        self._clock = state.ports.clock
+        self._ids = state.ports.ids
+        self._session_id = state.session.id
+        self._lease = lease
+        self._row = Call(
+            id="",
+            purpose=purpose,
+            upto_seq=mark,
+            window_id=state.view.window.id or None,
+            prefix_id=state.prefix.id if state.prefix else None,
+            settings={"reason": reason},
+        )
+
+    async def begin(self, request: ModelRequest, traits: Traits) -> str:
+        """The row is durable before the request leaves (R-15). Raises WorkFailed where the session was taken over."""
+        row = msgspec.structs.replace(
+            self._row,
+            id=self._ids.new("call"),
+            model=traits.name,
+            settings={**self._row.settings, "sent": msgspec.to_builtins(request.settings)},
+            unit_hashes=("+0", *UnitHashes().of(Encoder(traits.protocol).encode(request))),
+            started=self._clock.now(),
+        )
+        await self._commit(OpenCall(row))
+        return row.id
+
+    async def end(
+        self, call_id: str, *, usage: Usage | None, price: float | None, error: str = "", finish: Finish | None = None
+    ) -> None:
+        await self._commit(CloseCall(call_id, usage=usage, price=price, error=error, finish=finish, ended=self._clock.now()))
+
+    async def _commit(self, change: Change) -> None:
+        done = await self._store.commit(self._session_id, Fence(epoch=self._lease.epoch), [change])
+        if isinstance(done, Fenced):
+            raise WorkFailed(f"session {self._session_id} was changed by another process ({done.reason})")
+
+
+class RecordLookup:
+    """The session's record, for a writer that asks (K-3)."""
+
+    def __init__(self, store: Store, session_id: str) -> None:
+        self._store = store
+        self._session_id = session_id
+
+    async def search(self, query: str, *, limit: int = 20) -> Sequence[Hit]:
+        return await self._store.search(query, session_id=self._session_id, limit=limit)
+
+    async def read(self, after: int, upto: int) -> Sequence[Message]:
+        return await self._store.messages(self._session_id, after=after, upto=upto)
+
+
+def cache_is_warm(state: State) -> bool:
+    """Whether the provider still holds what the newest answer of this window was made from (K-4, N7)."""
+    if not state.traits.reports_cache or not state.answered_at:
+        return False
+    return state.ports.clock.now() - state.answered_at < state.traits.cache_ttl * 1_000
+
+
+def live_fork(state: State, mark: int) -> Fork:
+    """The live request up to the mark, to which the writer's words are added: everything before them is a cache read."""
+    projection = Projection(state.prefix, state.view.window, state.traits, prefix_since=state.prefix_since)
+    projection.extend(message for message in state.view.sent if message.seq <= mark)
+    settings = request_settings(state, thinks=projection.thinks)
+    asked = msgspec.structs.replace(settings, max_output=min(settings.max_output or WRITER_OUTPUT, WRITER_OUTPUT))
+
+    def fork(words: str) -> ModelRequest:
+        return projection.fork(WireMessage("user", (TextPart(words, About("writer")),)), asked)
+
+    return fork
+
+
+def fork_fits(state: State, mark: int, original: Sequence[Message]) -> bool:
+    """Whether the live request up to the mark, the original and the writer's answer fit the model's window."""
+    model, calibration = state.traits.name, state.calibration
+    opening = sum(block.tokens for block in state.view.window.opening)
+    shown = tokens_of([message for message in state.view.sent if message.seq <= mark], calibration, model)
+    more = tokens_of(original, calibration, model)
+    return state.fixed_tokens() + opening + shown + more + WRITER_OUTPUT + _SPARE <= state.lines().effective
+
+
+async def original_of_digest(state: State, last_mark: int) -> tuple[Message, ...]:
+    """What the opening in view stands for by digest lines and no checkpoint covers yet, within a fifth of the trigger at most:
+    results are cut first, then the oldest messages are left to the digest."""
+    window = state.view.window
+    if window.digest_seq <= last_mark:
+        return ()
+    stored = await state.ports.store.messages(state.session.id, after=last_mark, upto=window.digest_seq)
+    messages = [message for message in stored if in_view(message)]
+    room = state.lines().trigger * (_LEAN_ORIGINAL_SHARE if is_economic(state) else _ORIGINAL_SHARE) // 100
+    trims = trim_tail(messages, room, state.count)
+    kept: list[Message] = []
+    for message in reversed([apply_trims(message, trims) for message in messages]):
+        room -= tokens_of([message], state.calibration, state.traits.name)
+        if room < 0:
+            break
+        kept.append(message)
+    return tuple(reversed(kept))

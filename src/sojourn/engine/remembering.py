@@ -1,0 +1,118 @@
+"""What an opening shows of durable knowledge, and what a checkpoint gives to it (K-12, K-13, W-3 rows 5 to 8)."""
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from sojourn.base import Item, Section, SojournError
+from sojourn.checkpoint import Note
+from sojourn.engine.state import State
+from sojourn.memory import Belonging, Document, Locator, MemoryStore, Promoted, layout, note_entries, promote
+from sojourn.record import Checkpoint
+from sojourn.window import OpeningSection, SectionName
+
+_PROVEN = frozenset({Section.DIRECTIVES, Section.DECISIONS, Section.KNOWLEDGE, Section.ERRORS})
+"""Sections whose items may be worth keeping for a whole project: the others speak of the moment."""
+
+
+def belonging(state: State) -> Belonging:
+    """Whose memory this session reads: its own, its project's, and what is global."""
+    return Belonging(state.session.id, state.session.project_id)
+
+
+async def memory_sections(state: State) -> tuple[OpeningSection, ...]:
+    """Rows 5 to 8, read anew from the documents; what cannot be read is told, not silently left out."""
+    memory = state.memory
+    if memory is None:
+        return ()
+    rows: list[tuple[SectionName, Locator]] = [("global_memory", layout.global_memory()), ("notes", _notes(state))]
+    if state.session.project_id:
+        rows.insert(0, ("project_memory", layout.project_memory(state.session.project_id)))
+    found: list[OpeningSection] = []
+    shown: set[Locator] = {layout.checkpoint(state.session.id)}
+    for name, locator in rows:
+        document = await _read(state, memory, locator)
+        if document is not None and document.text.strip():
+            found.append(OpeningSection(name, document.text, document.path))
+            shown.add(locator)
+    index = await _index(state, memory, shown)
+    return (*found, OpeningSection("memory_index", index)) if index else tuple(found)
+
+
+async def notes_to_take(state: State) -> tuple[Note, ...]:
+    """Entries of the session's notes that no checkpoint has taken in yet (K-13)."""
+    memory = state.memory
+    if memory is None or state.ports.settings.memory.disable_write:
+        return ()
+    document = await _read(state, memory, _notes(state))
+    if document is None:
+        return ()
+    last = await state.ports.store.newest_checkpoint(state.session.id)
+    taken = frozenset(last.notes) if last else frozenset()
+    return tuple(Note(sha, text) for sha, text in note_entries(document.text) if sha not in taken)
+
+
+async def take_over(state: State, row: Checkpoint, before: Checkpoint | None) -> None:
+    """After the commit of ``row``: the notes that it has taken in leave the file, and what is proven goes to the project's
+    memory. What fails here is told; the checkpoint stands."""
+    memory = state.memory
+    if memory is None or state.ports.settings.memory.disable_write:
+        return
+    try:
+        # Those of the run before, too: a crash may have come between its commit and this.
+        taken = [*row.notes, *(before.notes if before else ())]
+        if taken:
+            await memory.take_out(_notes(state), taken, who="writer")
+        facts = _proven(state, row, before)
+        if facts and state.session.project_id:
+            done = await promote(memory, state.session.project_id, facts)
+            if done.added or done.replaced:
+                state.emit("promoted", added=done.added, replaced=done.replaced)
+            if done.warning:
+                state.notice("memory_too_long")
+    except SojournError as error:
+        state.emit("notice", key="memory_failed", problem=str(error))
+
+
+def _proven(state: State, row: Checkpoint, before: Checkpoint | None) -> list[Promoted]:
+    """Items that the writer holds for durable: a rule of the user at once, anything else once it has outlived a checkpoint."""
+    date = datetime.fromtimestamp(state.ports.clock.now() / 1_000, UTC).date().isoformat()
+    stood = {item.id for item in before.items} if before else set()
+    proposed = set(row.promoted)
+    return [
+        Promoted(_heading(item), item.text, state.session.id, max(item.sources, default=item.written_seq), date)
+        for item in row.items
+        if item.id in proposed and item.section in _PROVEN and (item.section is Section.DIRECTIVES or item.id in stood)
+    ]
+
+
+def _heading(item: Item) -> Literal["Rules", "Decisions", "Durable knowledge"]:
+    match item.section:
+        case Section.DIRECTIVES:
+            return "Rules"
+        case Section.DECISIONS:
+            return "Decisions"
+        case _:
+            return "Durable knowledge"
+
+
+def _notes(state: State) -> Locator:
+    return layout.notes(state.session.id)
+
+
+async def _read(state: State, memory: MemoryStore, locator: Locator) -> Document | None:
+    try:
+        return await memory.read(locator)
+    except SojournError as error:
+        state.emit("notice", key="memory_failed", problem=str(error))
+        return None
+
+
+async def _index(state: State, memory: MemoryStore, shown: set[Locator]) -> str:
+    """Row 8: paths of the documents that the opening does not show, newest first."""
+    try:
+        entries = await memory.entries(belonging(state))
+    except SojournError as error:
+        state.emit("notice", key="memory_failed", problem=str(error))
+        return ""
+    lines = [f"- {one.path}: {one.title}" if one.title else f"- {one.path}" for one in entries if one.locator not in shown]
+    return "\n".join(lines)

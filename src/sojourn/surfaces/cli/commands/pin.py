@@ -1,0 +1,144 @@
+"""``sojourn pin``: text that stands in every window of a session (W-3 row 0, R-15)."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from sojourn.base import UserMistake
+from sojourn.meter import estimate_text, total
+from sojourn.record import PinRow, Session, Store
+from sojourn.surfaces.catalogue import say
+from sojourn.surfaces.cli.columns import one_line, table
+from sojourn.surfaces.cli.completing import complete_message, complete_pin
+from sojourn.surfaces.cli.editor import from_file
+from sojourn.surfaces.cli.options import (
+    FilePath,
+    examples,
+    hint,
+    json_option,
+    message_number,
+    one_session,
+    opened,
+    print_json,
+    readable,
+    record,
+    run_async,
+    session_argument,
+    set_option,
+    settings_for,
+    whole,
+    words_said,
+)
+from sojourn.surfaces.cli.render import table_width
+from sojourn.surfaces.cli.words import words_of
+
+_MESSAGE = re.compile(r"m([1-9][0-9]{0,9})")
+
+
+@click.command(
+    "pin",
+    short_help="Keep a text, a file or a message in every window of a session.",
+    epilog=examples(
+        "sojourn pin last",
+        'sojourn pin last "the deadline is Friday; ship without the importer"',
+        "sojourn pin last m12",
+        "sojourn pin ses_01m8 --file NOTES.md",
+        "sojourn pin ses_01m8 --remove pin_01m8",
+    ),
+)
+@session_argument
+@click.argument("what", metavar="[TEXT|FILE|mN]", nargs=-1)
+@click.option("--file", type=FilePath(), metavar="PATH", help="Pin the text that this file has now.")
+@click.option("--message", type=message_number, metavar="N", shell_complete=complete_message, help="Pin what it says.")
+@click.option("--remove", metavar="PIN", shell_complete=complete_pin, help="Take a pin out of the windows to come.")
+@json_option
+@set_option
+@run_async
+async def command(
+    session: str,
+    what: tuple[str, ...],
+    file: Path | None,
+    message: int | None,
+    remove: str | None,
+    as_json: bool,
+    overrides: tuple[str, ...],
+) -> None:
+    """Pin a text: from the next window on it stands at the top of every one. All pins of a session together may take 2,000
+    tokens; what does not fit is refused, never cut.
+
+    One word that is a message's number (m12) is that message, one that is a file here is the file's text; --file and
+    --message leave no doubt. TEXT may be several words; - stands for standard input. Without any of it: the pins.
+
+    --json prints one document: {"session", "pins", "tokens", "limit"}, after a change too, then with "pin".
+    """
+    from sojourn.engine.pinning import PINS_CAP
+
+    if sum((bool(what), file is not None, message is not None, remove is not None)) > 1:
+        raise UserMistake(say("pin_one_thing"), next_step=say("run_one_session_next"))
+    loaded = settings_for(overrides)
+    changed: PinRow | None = None
+    async with record() as store:
+        found = await one_session(store, session)
+        if remove is not None:
+            changed = _named(await _pins(store, found), remove, found)
+            async with opened(store, found, loaded.settings, None) as engine:
+                await engine.unpin(changed.id)
+        elif what or file is not None or message is not None:
+            text, source = await _wanted(store, found, what, file, message)
+            async with opened(store, found, loaded.settings, None) as engine:
+                changed = await engine.pin(text, source=source)
+        pins = await _pins(store, found)
+    counted = [(pin, total(estimate_text(pin.text))) for pin in pins]
+    used = sum(tokens for _, tokens in counted)
+    if as_json:
+        rows = [{**whole(pin), "tokens": tokens} for pin, tokens in counted]
+        told = {"session": found.id, "pins": rows, "tokens": used, "limit": PINS_CAP}
+        print_json({**told, "pin": whole(changed)} if changed else told)
+        return
+    if changed is not None:
+        click.echo(say("pin_removed", id=changed.id) if remove is not None else say("pinned", id=changed.id))
+    elif counted:
+        rows_shown = [(pin.id, f"{tokens:,}", one_line(pin.source), one_line(pin.text)) for pin, tokens in counted]
+        heads = [say(f"column_{key}") for key in ("id", "tokens", "source", "text")]
+        click.echo(table(heads, rows_shown, right=(1,), limit=table_width()))
+    hint(say("pins_use", count=len(counted), tokens=used, limit=PINS_CAP))
+
+
+async def _pins(store: Store, session: Session) -> list[PinRow]:
+    return [pin for pin in await store.pins(session.id) if not pin.removed]
+
+
+def _named(pins: Sequence[PinRow], name: str, session: Session) -> PinRow:
+    found = [pin for pin in pins if pin.id == name] or [pin for pin in pins if pin.id.startswith(name)]
+    if len(found) != 1:
+        there = ", ".join(pin.id for pin in found or pins) or "-"
+        key = say("pin_ambiguous", name=name) if found else say("no_pin", name=name, id=session.id)
+        raise UserMistake(key, next_step=say("pins_are", ids=there))
+    return found[0]
+
+
+async def _wanted(
+    store: Store, session: Session, what: tuple[str, ...], file: Path | None, message: int | None
+) -> tuple[str, str]:
+    """The text and where it comes from."""
+    only = what[0] if len(what) == 1 else ""
+    if message is None and (number := _MESSAGE.fullmatch(only)):
+        message = int(number[1])
+    if message is not None:
+        found = await store.messages(session.id, after=message - 1, upto=message)
+        text = words_of(found[0]) if found else ""
+        if not text.strip():
+            told = say("pin_silent_message", seq=message) if found else say("no_message", id=session.id, seq=message)
+            raise UserMistake(told, next_step=say("no_message_next", id=session.id))
+        return text, f"m{message}"
+    if file is None and only not in ("", "-") and os.path.isfile(only):
+        file = Path(only)
+    if file is not None:
+        return from_file(str(readable(file))).text, str(file)
+    text = words_said(what)
+    if not text:
+        raise UserMistake(say("pin_nothing"), next_step=say("pin_nothing_next"))
+    return text, "user"
