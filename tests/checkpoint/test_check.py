@@ -37,6 +37,7 @@ def added(sure: Item, *items: Item) -> bool:
         # beside them a third of the other words, so that a rule is not held by a line that names its file
         ("deploy.sh must never run on friday or at night", "deploy.sh was edited", True),
         ("deploy.sh must never run on friday or at night", "no deploy.sh on fridays", False),
+        ("deploy.sh must never run on friday or at night", "deploy.sh was edited by hand in the spring", True),
         ("deploy.sh wants alpha bravo charlie", "deploy.sh alpha", True),
         ("deploy.sh wants alpha bravo", "deploy.sh alpha", False),
         # without any: most of the words
@@ -75,6 +76,9 @@ def test_a_request_is_known_by_its_number() -> None:
     assert added(request, model("m12: streaming parser"))  # in no other section
     assert not added(request, model("m12: it is done", I, status=ItemStatus.DONE))
     assert added(item("make the parser a streaming one", I), model("m12: something else", I))
+    assert added(item("m12: walrus of the north"), model("m12: something else", I))
+    twice = (item("m12: make it", I, weight=2.0), item("m12: make it now", I))
+    assert add_what_is_sure((), twice, RUN)[1] == (twice[0].id,)
 
 
 @pytest.mark.design("K-10")
@@ -83,6 +87,12 @@ def test_what_was_closed_is_not_brought_back() -> None:
     assert not added(fact, item("the buffer is shared", status=ItemStatus.DONE))
     assert not added(fact, item("The  buffer is shared", Section.DECISIONS, status=ItemStatus.SUPERSEDED))
     assert not added(fact, item("the buffer is shared"))
+    assert not added(item("it is so"))
+    later = [item("walrus of the north", weight=weight) for weight in (3.0, 1.0)]
+    first = item("the buffer is shared", weight=2.0)
+    held = item("the buffer is shared", status=ItemStatus.DONE)
+    assert add_what_is_sure((held,), (first, later[1]), RUN)[1] == (later[1].id,)
+    assert add_what_is_sure((), later, RUN)[1] == (later[0].id,)
 
 
 @pytest.mark.design("K-2", "K-10")
@@ -105,9 +115,8 @@ def test_what_is_added_counts_for_the_next_one() -> None:
 
 @pytest.mark.design("K-2", "K-10")
 def test_a_full_section_takes_nothing_and_the_heaviest_comes_first() -> None:
-    facts = [
-        item(f"fact {word} of the file", Section.ERRORS, weight=weight) for word, weight in (("alpha", 1.0), ("omega", 2.0))
-    ]
+    texts = (("the alpha broke in the morning", 1.0), ("an omega failed at the start", 2.0), ("boom", 0.5))
+    *facts, short = (item(text, Section.ERRORS, weight=weight) for text, weight in texts)
     price = max(cost(one.text) for one in facts)
     room = HEADING + cost("something else") + price
     trigger = next(t for t in range(0, 50_000, 10) if budgets(t)[Section.ERRORS] >= room)
@@ -115,6 +124,9 @@ def test_a_full_section_takes_nothing_and_the_heaviest_comes_first() -> None:
     items, checked = add_what_is_sure((present,), facts, with_(RUN, trigger=trigger))
     assert checked == (facts[1].id,)
     assert items == (present, facts[1])
+    roomy = next(t for t in range(0, 50_000, 10) if budgets(t)[Section.ERRORS] >= taken([present, facts[1], short]))
+    assert budgets(roomy)[Section.ERRORS] < taken([present, *facts])
+    assert add_what_is_sure((present,), [*facts, short], with_(RUN, trigger=roomy))[1] == (facts[1].id, short.id)
     tight = next(t for t in range(50_000, 0, -10) if budgets(t)[Section.ERRORS] < taken([present, facts[1]]))
     assert add_what_is_sure((present,), [facts[1]], with_(RUN, trigger=tight)) == ((present,), ())
     exact = next(t for t in range(0, 50_000, 10) if budgets(t)[Section.ERRORS] >= taken([present, facts[1]]))

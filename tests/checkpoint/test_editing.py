@@ -10,7 +10,7 @@ from sojourn.base import Item, ItemStatus, Section, UserMistake, open_items
 from sojourn.checkpoint import apply_user, edited, items_sha, render_checkpoint
 from sojourn.checkpoint.editing import USER_WEIGHT
 from sojourn.checkpoint.extract.found import item_id
-from sojourn.checkpoint.operations import Add, Close, Replace
+from sojourn.checkpoint.operations import Add, Close, Promote, Replace
 from sojourn.record import Checkpoint
 
 K, D, N = Section.KNOWLEDGE, Section.DIRECTIVES, Section.NEXT
@@ -44,14 +44,24 @@ def test_an_unedited_rendering_changes_nothing() -> None:
     assert edited(BEFORE, "\ufeff" + TEXT.replace("\n", "\r\n")) == ()
     assert edited(BEFORE, "\n\n" + TEXT.replace("\n", "\n\n")) == ()
     assert edited(BEFORE, TEXT.replace("- [", "* [")) == ()
+    assert edited(BEFORE, TEXT.replace("\n\n", "\n")) == ()
     assert edited(checkpoint(), render_checkpoint(checkpoint())) == ()
     assert edited(checkpoint(), "") == ()
 
 
 @pytest.mark.design("R-6")
+def test_any_id_and_half_a_character_come_back() -> None:
+    odd = msgspec.structs.replace(item("a\ud800b"), id="i1")
+    before = checkpoint(odd)
+    text = render_checkpoint(before).encode("utf-8", "replace").decode()
+    assert edited(before, text) == ()
+    assert edited(before, text.replace("a?b", "ab")) == (Replace("i1", "ab", (1,)),)
+
+
+@pytest.mark.design("R-6")
 def test_changed_removed_and_new_bullets() -> None:
     text = TEXT.replace("the cap is 5", "the cap is 6").replace(line(RULE) + "\n", "")
-    text = text.replace("## knowledge\n", "## knowledge\n\n- the host is up\n1. and so is the port\n- \n")
+    text = text.replace("## knowledge\n", "## knowledge\n\n- the host is up\n1. and so is the port\n- \n-\n")
     assert edited(BEFORE, text) == (
         Add(K, "the host is up"),
         Add(K, "and so is the port"),
@@ -72,6 +82,7 @@ def test_what_is_written_on_several_lines_is_one_item() -> None:
     [
         ("never touch main (m3, m4)", "never touch main (m3)", (Replace(RULE.id, "never touch main", (3,)),)),
         ("never touch main (m3, m4)", "never touch main", ()),
+        ("never touch main (m3, m4)", "(m3)", (Replace(RULE.id, "never touch main", (3,)),)),
         ("never touch main (m3, m4)", "never touch it (m5)", (Replace(RULE.id, "never touch it", (5,)),)),
         ("never touch main (m3, m4)", "never touch it", (Replace(RULE.id, "never touch it", (3, 4)),)),
         ("the port is 8080", "the port is 81 (m5)", (Replace(PORT.id, "the port is 81 (m5)", ()),)),
@@ -120,6 +131,18 @@ def test_a_mistake_names_its_line(old: str, new: str, at: str, says: str) -> Non
         edited(BEFORE, text)
     assert str(mistake.value).startswith(f"line {number(text.partition('## left')[0], at)}: {says}")
     assert mistake.value.next_step
+
+
+@pytest.mark.design("R-6")
+def test_a_heading_without_a_name_is_a_mistake() -> None:
+    with pytest.raises(UserMistake, match="line 2: '' is no section"):
+        edited(BEFORE, "## knowledge\n##\n")
+
+
+@pytest.mark.design("R-6")
+def test_only_what_a_person_can_edit_is_applied() -> None:
+    done = apply_user(checkpoint(CAP), (Promote(CAP.id), Add(N, "then stop")), 9)
+    assert [one.text for one in done.items] == ["then stop", "the cap is 5"]
 
 
 @pytest.mark.design("R-6")

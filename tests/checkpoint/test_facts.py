@@ -110,11 +110,37 @@ def test_the_same_words_with_other_values_are_other_facts_and_the_same_fact_in_m
     assert _weights(*same[:2]) == pytest.approx([1.62])
 
 
+def test_numbers_are_merged_as_ever_and_rare_values_too_in_full_checkpoints() -> None:
+    numbers = [reads(f"{i}.py", f"# the pool stops at 4{i}") for i in range(3)]
+    assert _weights(*numbers) == pytest.approx([0.24] * 3)
+    values = [reads(f"{i}.py", f"# the pool stops at QX-51{i}") for i in range(3)]
+    assert [one.weight for one in remarks(gather(record(*values)), 10_000)] == pytest.approx([0.24] * 3)
+
+
+@pytest.mark.parametrize(("length", "count"), [(7, 0), (8, 1), (520, 1), (521, 0)])
+def test_how_long_a_stated_fact_may_be(length: int, count: int) -> None:
+    text = ("at QX-1a" + " and on" * 80)[:length]
+    assert len(_lines(reads("docs/a.md", text))) == count
+
+
+def test_how_short_a_settled_one_may_be() -> None:
+    def lines(text: str) -> list[str]:
+        return [one.text for one in decisions(gather(record(says(text))), frozenset({1}), wide=True)]
+
+    assert lines("So KX-1a") == ["So KX-1a"]
+    assert lines("So KX-1") == []
+    assert lines("就 KX-1a") == ["就 KX-1a"]
+    assert lines("K X-1a") == []
+
+
 def test_how_much_a_stated_value_weighs() -> None:
     assert _weights(reads("a.py", "# ops pinned this to QX-51ab7 last spring")) == [pytest.approx(1.8 * 0.9)]
     assert _weights(reads("a.py", "# the ceiling of this is QX-51ab7")) == [pytest.approx(2.0 * 0.9)]
     assert _weights(reads("a.py", "# ops set QX-51ab7 last spring")) == [pytest.approx(1.3 * 0.9)]
+    assert _weights(reads("a.py", "# ops QX-51ab7 spring")) == [pytest.approx(1.3 * 0.9)]
     assert _weights(reads("a.py", "# harbor QX-51ab7")) == []
+    assert _weights(reads("a.py", "# our port: 15672")) == [pytest.approx(1.3 * 0.9)]
+    assert _weights(reads("a.py", "# port: 15672 / 15673")) == []
     assert _weights(reads("a.py", "# the broker's port here: 15672")) == [pytest.approx(1.3 * 0.9)]
     assert _weights(reads("a.py", "# the broker's port here: 67")) == []
     assert _weights(reads("a.py", "# 会话 900 秒后失效")) == [pytest.approx(1.3 * 0.9)]

@@ -10,8 +10,9 @@ from sojourn.base import Item, ItemStatus, Section, open_items
 from sojourn.checkpoint import WriterInput
 from sojourn.checkpoint.extract import extract
 from sojourn.checkpoint.extract.evidence import gather
+from sojourn.checkpoint.extract.found import Found
 from sojourn.checkpoint.extract.knowledge import knowledge
-from sojourn.checkpoint.extract.lean import looks, quoted, rooms
+from sojourn.checkpoint.extract.lean import LEAST, lean, looks, quoted, rooms
 from sojourn.meter import estimate_text, total
 from sojourn.record import Message
 
@@ -41,6 +42,13 @@ def test_the_rooms() -> None:
     }
     assert rooms(400_000) == rooms(50_000)
     assert rooms(5_000)[Section.KNOWLEDGE] == 140
+
+
+def test_what_an_item_must_be_worth() -> None:
+    assert {section: worth for section, worth in LEAST.items() if worth != 0.01} == {
+        Section.FILES: 1.0,
+        Section.KNOWLEDGE: 0.6,
+    }
 
 
 # --- a whole session -------------------------------------------------------------------------------------------------
@@ -133,6 +141,41 @@ def test_a_request_is_a_short_reference() -> None:
     (text,) = texts(_lean(user("fix it now " * 30)), Section.INTENT)
     assert text.startswith("m1: fix it now")
     assert 60 < len(text) <= 91
+
+
+def test_what_a_directive_weighs_that_no_quotation_shows() -> None:
+    pad = "\n".join(f"- harbor inlet jolt kernel lattice meadow nickel orbit {n}" for n in range(320))
+    items = _lean(user(f"{pad}\nYou should prefer tabs here.\n{pad}"), user("Never use eval."), says("ok"))
+    weights = {item.text: item.weight for item in items if item.section is Section.DIRECTIVES}
+    assert weights == {"You should prefer tabs here.": 5.0, "Never use eval.": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("one", "kept"),
+    [
+        (Found(Section.INTENT, "x" * 90, (2,), 3.0), ("x" * 90, 3.0)),
+        (Found(Section.INTENT, "x" * 91, (2,), 3.0), ("x" * 90 + "…", 3.0)),
+        (Found(Section.ERRORS, "x" * 160, (2,), 1.5), ("x" * 160, 1.5)),
+        (Found(Section.ERRORS, "x" * 161, (2,), 1.5), ("x" * 160 + "…", 1.5)),
+        (Found(Section.RESOURCES, "x" * 161, (2,), 4.0), ("x" * 160 + "…", 4.0)),
+        (Found(Section.RESOURCES, "port 80: it", (1,), 2.0), ("port 80: it", 0.0)),
+        (Found(Section.RESOURCES, "ran `a`: completed", (2,), 1.4), ("ran `a`: completed", 1.4)),
+        (Found(Section.RESOURCES, "ran `a`: completed", (2,), 1.39), ("ran `a`: completed", 0.0)),
+        (Found(Section.RESOURCES, "ran `a`: exit 0, ok", (2,), 1.1), ("ran `a`: exit 0, ok", 0.0)),
+        (Found(Section.RESOURCES, "ran `a`: exit 1, no", (2,), 1.1), ("ran `a`: exit 1, no", 1.1)),
+        (Found(Section.RESOURCES, "ran `a`: failed", (2,), 1.1), ("ran `a`: failed", 1.1)),
+        (Found(Section.DECISIONS, "so it is", (2,), 1.9), ("so it is", 1.9)),
+        (Found(Section.DECISIONS, "so it is", (2,), 1.89), ("so it is", 0.0)),
+        (Found(Section.KNOWLEDGE, "at QX-1ab", (2,), 1.08), ("at QX-1ab", 4.08)),
+        (Found(Section.KNOWLEDGE, "at QX-1ab", (2,), 1.07), ("at QX-1ab", 2.57)),
+        (Found(Section.KNOWLEDGE, "at 37", (2,), 1.08), ("at 37", 1.08)),
+        (Found(Section.KNOWLEDGE, "`a.py`: LIMIT = 400", (2,), 1.6), ("`a.py`: LIMIT = 400", 1.6)),
+        (Found(Section.NEXT, "x" * 300, (2,), 3.0), ("x" * 300, 3.0)),
+    ],
+)
+def test_each_line_by_itself(one: Found, kept: tuple[str, float]) -> None:
+    (after,) = lean([one], gather(record(user("It listens on port 80."), says("ok"))), 50_000)
+    assert (after.text, after.weight) == (kept[0], pytest.approx(kept[1]))
 
 
 # --- few and short ---------------------------------------------------------------------------------------------------
@@ -235,6 +278,9 @@ def test_facts_weigh_more_than_lines_of_identifiers_and_most_where_the_work_came
         "rows are gone after 900 seconds": pytest.approx(0.72 + 1.5),
         "# NOTE: shared by all of them.": pytest.approx(1.2),
     }
+    assert weights(says("other things hold", None))["ops pinned it to QX-51ab7"] == pytest.approx(1.62 + 3.0)
+    looked = calls("Grep", "# ops pinned it to QX-88c1a", pattern="QX-88c1a", path="a.py")
+    assert weights(looked)["ops pinned it to QX-88c1a"] == pytest.approx(1.62 + 3.0)
     assert weights(says("QX-51ab7 holds", None))["ops pinned it to QX-51ab7"] == pytest.approx(1.62 + 4.0)
 
 

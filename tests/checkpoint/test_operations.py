@@ -36,6 +36,7 @@ K = Section.KNOWLEDGE
         ("+ knowledge [m12, m15]: x y", Add(K, "x y", (12, 15))),
         ("+ [12 15 12] knowledge: x y", Add(K, "x y", (12, 15))),
         ("+ [soon] knowledge: x y", Add(K, "x y")),
+        ("+ knowledge: run `x`", Add(K, "run `x`")),
         ("+ **knowledge**: x y", Add(K, "x y")),
         ("+ **knowledge:** x y", Add(K, "x y")),
         ("+ <Knowledge>: x y", Add(K, "x y")),
@@ -113,7 +114,7 @@ I think we should go on with the parser. What do you think?
 1. First I would read the file: then write it.
 - files were everywhere
 == Chapter 2 ==
-+ and then a sentence of more words: with a colon
++ a name of four: with a colon
 """
 JSON = '{\n  "operations": [\n    "+ knowledge: x",\n    {"op": "=", "id": "kn-3f9a01c2"}\n  ],\n  "knowledge": ["a", "b"]\n}'
 XML = "<checkpoint>\n  <knowledge>\n    <item>the cap is 5</item>\n  </knowledge>\n</checkpoint>"
@@ -135,6 +136,9 @@ def test_what_stands_behind_thoughts_and_written_calls_counts() -> None:
     assert parse(THOUGHT + after) == (Add(K, "x y"),)
     assert parse("+ next: a\n" + CALL + "\n" + after) == (Add(Section.NEXT, "a"), Add(K, "x y"))
     assert parse("a thought\n+ next: draft\n</think>\n" + after) == (Add(K, "x y"),)
+    assert parse("+ next: a\n" + THOUGHT + after) == (Add(Section.NEXT, "a"), Add(K, "x y"))
+    assert parse("+ next: draft\n</think>\n" + CALL + "\n" + after) == (Add(K, "x y"),)
+    assert parse("<tool_call>\n? m1\n</tool_call>\n" + after) == (Add(K, "x y"),)
     assert parse("+ knowledge: it strips <think> tags\n" + after) == (Add(K, "it strips <think> tags"), Add(K, "x y"))
 
 
@@ -182,6 +186,12 @@ def test_bullets_under_headings_are_additions() -> None:
         Add(Section.ERRORS, "it broke"),
         Add(Section.FILES, "`a.py`"),
     )
+
+
+@pytest.mark.design("K-3")
+def test_a_bare_word_is_no_heading() -> None:
+    assert parse("Knowledge\n- a b c") == ()
+    assert parse("Knowledge:\n- a b c\n~~~\n- d e f\n\n- g h i") == (Add(K, "a b c"), Add(K, "d e f"), Add(K, "g h i"))
 
 
 @pytest.mark.design("K-3")

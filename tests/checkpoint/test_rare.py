@@ -24,6 +24,7 @@ pytestmark = pytest.mark.design("K-10")
         ("8f14e45f-ceea-467f-a0e6-3b1c9d2a7f10", ["8f14e45f-ceea-467f-a0e6-3b1c9d2a7f10"]),
         ("to deploy/kite/rollout-3391.yaml.", ["deploy/kite/rollout-3391.yaml"]),
         ("in src/a.py", ["src/a.py"]),
+        ("in src/deep/tide now, not in src/deep", ["src/deep/tide"]),
         ("UTF-8, SHA-256, RFC-7231, x86_64, step-3, 3-way, non-zero", []),
         ("read and/or write, 5/12, input/output", []),
         ("port 8437 for 30 s", []),
@@ -52,7 +53,8 @@ def test_measures_leave_out_standards() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "says"), [([], False), (["37"], False), (["370"], True), (["5 ms"], True), (["37", "5 天"], True)]
+    ("numbers", "says"),
+    [([], False), (["37"], False), (["370"], True), (["5%"], True), (["5 ms"], True), (["37", "5 天"], True)],
 )
 def test_a_number_that_only_counts_tells_nothing(numbers: list[str], says: bool) -> None:
     assert telling(numbers) is says

@@ -107,6 +107,11 @@ def test_advice_weighs_less(sentence: str) -> None:
     assert ruling(sentence) == ADVICE
 
 
+def test_how_much_each_weighs() -> None:
+    assert (RULE, FACT, ADVICE) == (4.0, 3.0, 2.0)
+    assert (ruling("说错了"), ruling("说错了。")) == (0.0, RULE)
+
+
 @pytest.mark.parametrize(("length", "weight"), [(400, RULE), (401, 0.0)])
 def test_a_longer_sentence_is_pasted_text(length: int, weight: float) -> None:
     assert ruling(("It must be KX-71 " + "and so on " * 60)[:length]) == weight

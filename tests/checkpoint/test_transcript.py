@@ -88,6 +88,14 @@ def test_attachments_are_named_and_what_is_never_sent_is_not_told() -> None:
     )
     assert shown(message) == "m1 user attached shot.png:\nm1 user attached log.txt:\n first\n last"
     assert tell(record(Message(id="u", role="user", origin="user", parts=(Text(""),)))) == ()
+    call = ToolCall(
+        "c",
+        "shot",
+        state="completed",
+        result=(Image("ab", "image/png", 9), File("cd", "text/plain", 9, excerpt="head"), Text("t")),
+    )
+    made = Message(id="a", role="assistant", origin="model", parts=(call,))
+    assert shown(made) == "m1 call shot():\nm1 result:\n [picture image/png]\n head\n t"
 
 
 LINES = "\n".join(f"line {n} of the output, with a number of words in it" for n in range(2_000))

@@ -185,3 +185,23 @@ def test_nothing_to_compact(sojourn: Command, tmp_path: Path, monkeypatch: pytes
         "",
     )
     assert sojourn("compact", "last", "--json").row["window"] is None
+
+
+def test_with_the_real_upkeep_a_session_without_a_model_is_written_by_extraction(sojourn: Command, long_session: str) -> None:
+    written = sojourn("checkpoint", long_session, "--write", "--window", "16K")
+    assert (written.code, written.out.endswith("; extraction.\n")) == (0, True)
+    assert written.err.startswith("No model writes here (")
+    row = sojourn("compact", long_session, "--window", "16K", "--json").row
+    assert (row["outcome"], row["window"]["kind"]) == ("compacted", "compaction")
+    assert row["window"]["hard"] < 16_000, "the window that was named, not the one that is assumed"
+
+
+@pytest.mark.design("W-3", "Y-1")
+@pytest.mark.parametrize("command", ["rebuild", "compact"])
+def test_a_window_by_hand_shows_what_is_known_durably(sojourn: Command, long_session: str, command: str) -> None:
+    project = sojourn("show", long_session, "--json").row["session"]["project_id"]
+    assert sojourn("memory", "add", "--session", long_session, "Releases are cut on Tuesdays.").code == 0
+    assert project
+    assert sojourn(command, long_session, "--window", "16K").code == 0
+    opening = sojourn("show", long_session, "--number", 2, "--json").row["opening"]
+    assert "Releases are cut on Tuesdays." in "".join(block["text"] for block in opening)

@@ -92,6 +92,25 @@ def test_an_edit_is_carried_out_and_warms_what_it_changed() -> None:
 
 
 @pytest.mark.design("W-3a")
+def test_warmth_moves_with_its_line() -> None:
+    text = FileText([(1, "\na\nb\nc\nd")], {2: 0.9, 3: 0.8, 4: 0.7, 5: 0.6})
+    text.edit("b\nc", "B", 0.5)  # what stood there is gone, what comes behind moves up
+    assert text.runs == [(1, "\na\nB\nd")]
+    assert text.warmth == {2: 0.9, 3: 0.5, 4: 0.6}
+    assert text.length == 0  # still not known
+    text.edit("\na", "\n\na", 0.5)
+    assert text.runs == [(1, "\n\na\nB\nd")]
+    assert text.warmth == {1: 0.25, 2: 0.5, 3: 0.25, 4: 0.5, 5: 0.6}
+    blank = FileText([(1, "\na")])
+    blank.edit("a", "A\nB", 0.5)
+    assert blank.warmth == {2: 0.5, 3: 0.5}
+    told = FileText([(5, "e"), (7, "g")], {5: 0.9, 7: 0.8})
+    told.edit("?", "?\n!", 0.5, first=6)  # a line that came in before the sixth
+    assert told.runs == [(5, "e\n!"), (8, "g")]
+    assert told.warmth == {5: 0.9, 6: 0.5, 8: 0.8}
+
+
+@pytest.mark.design("W-3a")
 def test_the_first_place_or_every_one() -> None:
     once = FileText([(1, "x\ny\nx"), (9, "x")])
     once.edit("x", "z", 1.0)

@@ -42,6 +42,9 @@ def test_only_the_last_60_answers_and_only_what_worked() -> None:
     assert list(uses(old, "")) == ["old.py"]
     assert uses([*old, says(61)], "") == {}
     assert list(uses([*old, user(61), user(62)], "")) == ["old.py"]
+    foreign = Message("m", "assistant", "import", (_read("a.py"),), 61)
+    asked = Message("m", "user", "model", (_read("a.py"),), 61)
+    assert list(uses([*old, foreign, asked], "")) == ["old.py"]
     failed = call("read", "no", "error", (Touch("a.py", "read"),))
     assert uses([calls(1, failed)], "") == {}
 
@@ -130,8 +133,8 @@ def test_what_calls_changed() -> None:
         "edit", "ok", touches=(Touch("a.py", "edit", (1, 3)),), edits=[{"old": "a", "new": "A"}, {"old": "c", "new": "C"}]
     )
     assert _text(calls(1, read, many)).runs == [(1, "A\nb\nC")]
-    unplaced = call("edit", "ok", touches=(Touch("a.py", "edit", (7, 7)),), edits=[{"old": "g", "new": "G"}])
-    assert _text(calls(1, unplaced)).runs == [(7, "G")]
+    unplaced = call("edit", "ok", touches=(Touch("a.py", "edit", (7, 8)),), edits=[{"old": "g", "new": "G\nH"}])
+    assert _text(calls(1, unplaced)).runs == [(7, "G\nH")]
     two = call(
         "edit", "ok", touches=(Touch("a.py", "edit", (7, 9)),), edits=[{"old": "g", "new": "G"}, {"old": "i", "new": "I"}]
     )

@@ -57,3 +57,11 @@ def test_a_long_plan_is_cut_in_its_middle() -> None:
     one = _text("", "x" * 6_001, 0).split("\n\n", 1)[1].split("\n")
     assert [len(one[0]), len(one[2])] == [3_800, 1_900]
     assert one[1] == "[... 301 characters left out; whole: history search <words> ...]"
+
+
+@pytest.mark.design("W-9")
+def test_names_and_steps_are_cut() -> None:
+    assert _text("m" * 81, "", 0) == f"Mode {'m' * 79}… is in force."
+    assert _text("m" * 80, "", 0) == f"Mode {'m' * 80} is in force."
+    shown = _text("", "plan", 0, ["s" * 200, "s" * 201]).split("\n")
+    assert shown[2:4] == [f"- {'s' * 200}", f"- {'s' * 199}…"]

@@ -92,7 +92,10 @@ def test_the_first_line_that_tells_something(text: str, telling: str) -> None:
 
 @pytest.mark.design("W-3a")
 def test_nothing_is_told_of_a_beginning_that_was_not_seen() -> None:
-    assert _shown(calls(1, _read("a.py", "def f():\n    pass", (7, 8))))[0] == "- a.py (read m1)"
+    later = _read("a.py", "def f():\n    pass", (7, 8))
+    assert _shown(calls(1, later))[0] == "- a.py (read m1)"
+    first = _read("a.py", '[a.py: lines 1-1 of 90]\n"""Told."""', (1, 1))
+    assert _shown(calls(1, later), calls(2, first))[0] == "- a.py (read m2; 90 lines): Told."
 
 
 @pytest.mark.design("W-3a")
@@ -141,6 +144,9 @@ def test_lines_in_use_and_definitions_within_100_tokens() -> None:
     pointed = shown(read, says(2, "a.py:399 is wrong"))
     assert 399 in pointed
     assert 399 not in numbers
+    fit = "\n".join([*("x" for _ in range(12)), *(f"def f{n}(): {'w ' * 23}" for n in range(4))])  # 25 words each
+    assert working_set([calls(1, _read("a.py", fit))], 9_999, lambda text: words(text.replace(":def", " def"))).count("\n") == 3
+    assert working_set([calls(1, _read("a.py", fit))], 9_999, words).count("\n") == 4
     last = shown(read, calls(2, _edit("a.py", "f199", "f_199")))
     assert 400 in last
 
@@ -204,6 +210,18 @@ def test_a_carried_file_weighs_what_is_left_of_one_reading() -> None:
     before = "- old.py (read m9)\n- new.py (read m11)"
     heads = _shown(calls(12, _read("mid.py", "x", (2, 2)), _edit("old.py")), before=before)
     assert [line.split(" ")[1] for line in heads if line.startswith("- ")] == ["old.py", "mid.py", "new.py"]
+
+
+@pytest.mark.design("W-3a")
+def test_what_was_carried_over_is_not_counted_beside_itself() -> None:
+    def first(*messages: Message) -> str:
+        return _shown(*messages, before="- old.py (read m9)")[0].split(" ")[1]
+
+    assert first(calls(9, _read("old.py")), calls(10, _read("mid.py"))) == "mid.py"
+    assert first(calls(9, _read("old.py")), calls(10, _read("old.py"), _read("mid.py"), _read("mid.py"))) == "mid.py"
+    assert first(calls(10, _read("old.py"), _read("mid.py"))) == "old.py"
+    anew = _shown(calls(9, _read("old.py", _SOURCE)), before="- old.py (read m9)\n  5:    x = 5")
+    assert anew[:2] == ["- old.py (read m9; 32 lines): Reads settings.", "  30:class Reader:"]
 
 
 @pytest.mark.design("W-3a")

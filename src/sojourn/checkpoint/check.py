@@ -16,6 +16,7 @@ from sojourn.window import budgets
 _NAME = re.compile(r"[A-Za-z0-9_./\\:@#=+%-]*[A-Za-z0-9_%]", re.A)
 _TELLING = re.compile(r"(?!m\d+$)(?:.*?(?:\d|_|\w[./:@\\-]\w|[a-z][A-Z]))", re.A)
 """What makes a word an identifier, a number or a value; the number of a message is none."""
+_NUMBER = re.compile(r"\bm\d+\b")
 _REQUEST = re.compile(r"m\d+(?=:)")
 _WORDS = 0.6
 """Share of an item's words that says the same where it has no identifiers."""
@@ -45,13 +46,12 @@ def add_what_is_sure(items: Sequence[Item], sure: Sequence[Item], run: WriterInp
     for item in open_items(items):
         opened[item.section].append(item)
     left = [item for item in items if item.status is not ItemStatus.OPEN]
-    known = {item.id for item in items}
     closed = {normal(item.text) for item in left}
     said = [_sense(item) for item in open_items(items)]
-    requests = {found for item in items if item.section is Section.INTENT for found in re.findall(r"\bm\d+\b", item.text)}
+    requests = {number for item in items if item.section is Section.INTENT for number in _NUMBER.findall(item.text)}
     checked: set[str] = set()
     for item in sorted(sure, key=lambda one: -one.weight):
-        if item.id in known or normal(item.text) in closed or _is_said(item, said, requests):
+        if normal(item.text) in closed or _is_said(item, said, requests):
             continue
         gone = _room_for(item, opened[item.section], room[item.section])
         if gone is None:
@@ -60,10 +60,13 @@ def add_what_is_sure(items: Sequence[Item], sure: Sequence[Item], run: WriterInp
             opened[item.section].remove(one)
             left.append(msgspec.structs.replace(one, status=ItemStatus.SUPERSEDED))
         opened[item.section].append(item)
-        known.add(item.id)
         said.append(_sense(item))
+        if item.section is Section.INTENT:
+            requests.update(_NUMBER.findall(item.text))
         checked.add(item.id)
-    added = [item for item in sure if item.id in checked]  # as extraction has them: a correction beside its rule
+    added = list(
+        {item.id: item for item in sure if item.id in checked}.values()
+    )  # as extraction has them: a correction beside its rule
     stays = [item for section in Section for item in opened[section] if item.id not in checked]
     ordered = sorted((*stays, *added), key=lambda item: _ORDER[item.section])
     return (*ordered, *left), tuple(item.id for item in added)
@@ -81,8 +84,6 @@ def _is_said(item: Item, said: Iterable[_Sense], requests: set[str]) -> bool:
 def _holds(other: _Sense, mine: _Sense) -> bool:
     if not mine.names <= other.names:
         return False
-    if not mine.words:
-        return True
     if mine.names and None not in (mine.script, other.script) and mine.script != other.script:
         return True  # told in another language: only the names can be compared
     return len(mine.words & other.words) >= (_BESIDE_NAMES if mine.names else _WORDS) * len(mine.words)
@@ -95,7 +96,7 @@ def _sense(item: Item) -> _Sense:
         if _TELLING.match(found[0]):
             names.add(re.split(r"[/\\]", found[0].strip("./\\:@#=+-"))[-1].casefold())
             plain = plain.replace(found[0], " ", 1)
-    words = frozenset(word if "\u4e00" <= word[0] <= "\u9fff" else word[:_STEM] for word in terms(plain))
+    words = frozenset(word[:_STEM] for word in terms(plain))
     return _Sense(frozenset(names), words, script_of([item.text]))
 
 

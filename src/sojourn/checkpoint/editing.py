@@ -41,7 +41,7 @@ def edited(before: Checkpoint, text: str) -> tuple[Operation, ...]:
     """
     present = {item.id: item for item in open_items(before.items)}
     bullets = tuple(_bullets(text))
-    if present and not bullets and not any(_section(line) for line in text.splitlines()):
+    if present and not any(_section(line) for line in text.splitlines()):
         raise UserMistake(
             "the edited checkpoint is empty, so nothing was changed",
             next_step="To close items, remove their lines and keep the headings.",

@@ -75,7 +75,6 @@ LookUp = Read | Search
 _SHOWN = 200
 _DEEPEST = 6
 """Level of a heading that is no Markdown heading: any of these ends its section."""
-_FENCES = ("```", "~~~")
 _BLOCK = re.compile(
     r"^[ \t]*<((?:think(?:ing)?|reasoning|tool_calls?|function_calls?|tool_use|invoke|function)\b)[^<>\n]*>", re.M | re.I
 )
@@ -113,7 +112,7 @@ def parse(reply: str, *, whole: bool = True) -> tuple[Operation | LookUp | Refus
     not taken. Never raises."""
     if len(reply) > MOST_CHARACTERS:
         reply, whole = reply[:MOST_CHARACTERS], False
-    lines = unescape_reminders(_spoken(reply)).splitlines(keepends=True)
+    lines = unescape_reminders(_spoken(reply)).splitlines()
     if not whole and lines:
         lines.pop()
     return tuple(_read(lines))
@@ -156,8 +155,6 @@ def _read(lines: list[str]) -> Iterator[Operation | LookUp | Refused]:
     depth = 0
     for raw in lines:
         line = raw.strip()
-        if not line or line.startswith(_FENCES):
-            continue
         if heading := _heading(line):
             level, named = heading
             if named is not None or level <= depth:
@@ -185,7 +182,7 @@ def _operation(line: str, section: Section | None) -> list[Operation | LookUp | 
     lead = _LEAD.match(line)
     if lead:
         line = line[lead.end() :]
-    elif len(line) > 2 and line[0] == line[-1] == "`":
+    elif line[:1] == line[-1:] == "`":
         line = line.strip("`").strip()
     match line[:1]:
         case "+" | "＋":

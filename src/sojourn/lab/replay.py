@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from sojourn.base import CountingIds, ManualClock, WorkFailed
+from sojourn.checkpoint import Writer
 from sojourn.config import Settings
 from sojourn.engine import Engine, EngineEvent, Projected, WindowSummary, summarise
 from sojourn.lab.continuity import SessionIndex, plain_text, recall
@@ -111,10 +112,12 @@ async def replay(  # noqa: PLR0913 (keyword-only settings of one run)
     continuity: bool = True,
     on_progress: OnProgress | None = None,
     on_request: OnRequest | None = None,
+    writer: Writer | None = None,
 ) -> Replay:
     """Runs one session's messages through the engine in a window of so many tokens.
 
-    ``fixed``: tokens of system and tools (C-1: 0 unless asked). Raises UserMistake for a window under the smallest.
+    ``writer``: who writes the checkpoints; None = extraction. ``fixed``: tokens of system and tools (C-1: 0 unless asked).
+    Raises UserMistake for a window under the smallest.
     """
     clock = ManualClock(0)
     journal = _Journal(rule, fixed)
@@ -129,6 +132,7 @@ async def replay(  # noqa: PLR0913 (keyword-only settings of one run)
         clock=clock,
         ids=CountingIds(),
         on_event=journal.note,
+        writer=writer,
     )
     async with engine:
         for message in messages:

@@ -101,7 +101,7 @@ def _lean(one: Found, shown: frozenset[int], own: list[tuple[int, str]]) -> Foun
             weight += (_FACT if weight >= _LEAST_FACT else _MINOR) + _AGAIN * again(one, own)
         case _:
             pass
-    return msgspec.structs.replace(one, text=text, weight=weight, group=text if one.group == one.text else one.group)
+    return msgspec.structs.replace(one, text=text, weight=weight)
 
 
 def again(one: Found, own: list[tuple[int, str]]) -> bool:
