@@ -386,3 +386,13 @@ def test_every_item_stays_or_leaves_with_a_status_within_the_rooms(
         assert msgspec.structs.replace(now[item.id], status=item.status) == item
     for section, room in rooms(trigger).items():
         assert _cost(tuple(item for item in after if item.section is section)) <= room
+
+
+def test_without_the_policy_an_item_of_little_worth_stays_while_there_is_room() -> None:
+    old = tuple(
+        Item(id=section.value, section=section, text=f"value of {section.value}", sources=(1,), weight=0.01)
+        for section in (Section.KNOWLEDGE, Section.DECISIONS)
+    )
+    run = run_of(user("go"), says("ok"), items=old, after=9)
+    assert [item for item in extract(run) if item.status is ItemStatus.OPEN and item in old] == list(old)
+    assert not set(old) & set(extract(msgspec.structs.replace(run, economic=True)))

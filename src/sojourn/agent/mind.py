@@ -15,6 +15,9 @@ from sojourn.memory import Belonging
 from sojourn.reminders import Todo
 from sojourn.window import OpeningSection, state_section
 
+_LOOKED_BACK = 2_000
+"""Messages in which a process that comes to a session looks for skills in use."""
+
 
 class Mind:
     """Of one running session. ``root``: the folder of its memory documents; None = it has none."""
@@ -55,8 +58,10 @@ class Mind:
     async def sections(self) -> tuple[OpeningSection, ...]:
         """Row 2b of a window that opens: mode, skills and plan from their own state, never from a summary."""
         store, session = self._engine.store, self._engine.session
-        self._skills = await skills_in_use(store, session.id, after=self._skills_upto, before=self._skills)
-        self._skills_upto = self._engine.head
+        head = self._engine.head
+        after = max(self._skills_upto, head - _LOOKED_BACK)  # a window must not cost more in an older session (R-10)
+        self._skills = await skills_in_use(store, session.id, after=after, before=self._skills)
+        self._skills_upto = head
         plan = await accepted_plan(store, session)
         shown = state_section(self._charge.mode, plan.text, plan.seq, skills=self._skills)
         return (shown,) if shown is not None else ()
