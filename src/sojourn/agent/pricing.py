@@ -3,7 +3,7 @@
 import asyncio
 
 from sojourn.base import Usage
-from sojourn.meter import price
+from sojourn.meter import Prices, price, relative_prices
 from sojourn.wire import Traits
 
 
@@ -13,11 +13,13 @@ class Pricing:
     def __init__(self, traits: Traits) -> None:
         self._traits = traits
         self._loading: asyncio.Task[float | None] | None = None
+        self.relative: Prices | None = None
+        """What a token costs in units of one fresh input token, once the table is loaded (C-18); None = unknown."""
 
     def begin(self) -> None:
         """Loads the table in a thread; called when the first request leaves."""
         if self._traits.provider and self._loading is None:
-            self._loading = asyncio.create_task(asyncio.to_thread(self._price, Usage()))
+            self._loading = asyncio.create_task(asyncio.to_thread(self._load))
 
     async def loaded(self, usage: Usage) -> float | None:
         """The same, for a call that nobody began for: the table is loaded now."""
@@ -29,6 +31,10 @@ class Pricing:
         if self._loading is None or await asyncio.shield(self._loading) is None:
             return None
         return self._price(usage)
+
+    def _load(self) -> float | None:
+        self.relative = relative_prices(self._traits.name, self._traits.provider)
+        return self._price(Usage())
 
     def _price(self, usage: Usage) -> float | None:
         return price(self._traits.name, usage, self._traits.provider)

@@ -234,6 +234,8 @@ class Turn:
         assert self._answer is not None
         usage = incoming.usage
         price = await self._pricing.of(usage) if usage is not None else None
+        if self._pricing.relative is not None:
+            self._engine.set_prices(self._pricing.relative)
         watched = await self._engine.end_answer(incoming.unsettled(), finish=finish, usage=usage, price=price, error=error)
         if usage is not None:
             self._usage = _sum(self._usage, usage)

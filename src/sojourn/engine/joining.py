@@ -39,6 +39,7 @@ async def fork(ports: Ports, session_id: str, cwd: str | None = None) -> Session
         model=parent.model,
         agent=parent.agent,
         mode=parent.mode,
+        plan_seq=parent.plan_seq,
         cwd=parent.cwd if cwd is None else cwd,
         fork_of=ForkOf(session_id, window.id if window else None, parent.head),
     )

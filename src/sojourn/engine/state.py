@@ -236,8 +236,12 @@ class State:
         self.view = await self.view_of(window or _unopened())
         if window is not None:
             newest = await store.newest_call(session_id, window_id=window.id)
-            # A call whose answer an undo has taken back says nothing of this view.
-            if newest is not None and any(message.id == newest.message_id for message in self.view.sent):
+            # A call whose answer an undo has taken back says nothing of this view; nor does another model's tokenizer (C-16).
+            if (
+                newest is not None
+                and newest.model == self.traits.name
+                and any(message.id == newest.message_id for message in self.view.sent)
+            ):
                 self.view.anchor(newest)
                 self.newest_call = newest
                 self.answered_at = newest.ended or newest.started

@@ -22,8 +22,10 @@ async def with_children(store: Store, session: Session) -> Sequence[Session]:
 
 def erase_documents(root: Path, sessions: Sequence[Session]) -> int:
     """Removes the folders of these sessions; how many there were. Raises WorkFailed where one cannot be removed."""
-    folders = [folder for session in sessions if (folder := path_of(root, layout.checkpoint(session.id)).parent).is_dir()]
-    for folder in folders:
+    own = [path_of(root, layout.checkpoint(session.id)).parent for session in sessions]
+    folders = [folder for folder in own if folder.is_dir()]
+    earlier = [root / ".versions" / folder.relative_to(root) for folder in own]
+    for folder in (*folders, *(folder for folder in earlier if folder.is_dir())):
         try:
             shutil.rmtree(folder)
         except OSError as error:
@@ -39,6 +41,8 @@ def scrub_documents(root: Path, text: str, marker: str) -> int:
     for path in sorted(root.rglob("*.md")) if root.is_dir() else ():
         held = path.read_text("utf-8", errors="replace")
         if text in held:
+            mode = path.stat().st_mode & 0o777
             write_checkpoint_file(path, held.replace(text, marker))
+            path.chmod(mode)  # a person goes on editing memory; a checkpoint's rendering stays read-only
             changed += 1
     return changed

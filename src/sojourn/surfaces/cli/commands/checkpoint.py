@@ -26,6 +26,7 @@ from sojourn.surfaces.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from sojourn.config import Loaded
     from sojourn.surfaces.cli.runs import History
 
 _NAMED = re.compile(r"^- id: (\S+)$", re.MULTILINE)
@@ -83,7 +84,7 @@ async def command(
     async with record() as store:
         found = await one_session(store, session)
         if write:
-            changed = await _write(store, found, loaded.settings, window)
+            changed = await _write(store, found, loaded, overrides, window)
         elif acts:
             changed = await _edit(store, found, loaded.settings, edit_from)
         newest = await store.newest_checkpoint(found.id)
@@ -123,12 +124,12 @@ def _tell_run(newest: Checkpoint, held: "History") -> None:
         hint(say("checkpoint_refused", count=len(newest.refused)))
 
 
-async def _write(store: Store, found: Session, settings: Settings, window: str | None) -> bool:
+async def _write(store: Store, found: Session, loaded: "Loaded", overrides: tuple[str, ...], window: str | None) -> bool:
     """Whether one was written."""
     from sojourn.checkpoint import WriterFailed
     from sojourn.surfaces.cli.keeping_up import kept_up
 
-    async with kept_up(store, found, settings, window) as engine:
+    async with kept_up(store, found, loaded, overrides, window) as engine:
         written = await engine.write_checkpoint()
     if isinstance(written, WriterFailed):
         raise WorkFailed(say("writer_failed", reason=written.reason), next_step=say("writer_failed_next"))

@@ -41,7 +41,7 @@ async def command(session: str, focus: tuple[str, ...], window: str | None, as_j
     loaded = settings_for(overrides)
     async with record() as store:
         found = await one_session(store, session)
-        async with kept_up(store, found, loaded.settings, window) as engine:
+        async with kept_up(store, found, loaded, overrides, window) as engine:
             done = await engine.compact(" ".join(focus))
     if as_json:
         rebuilt_json(found.id, done)

@@ -7,6 +7,7 @@ from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import one_line
 from sojourn.surfaces.cli.options import (
     confirm,
+    data_folders,
     documents,
     examples,
     held_by,
@@ -34,6 +35,7 @@ from sojourn.surfaces.cli.options import (
 async def command(session: str, yes: bool, as_json: bool, overrides: tuple[str, ...]) -> None:
     """Erase a session and its sub-agents' sessions: rows, attachments, checkpoint files. This cannot be undone; export it
     first to keep it."""
+    from sojourn.agent.snapshot_care import prune_snapshots
     from sojourn.surfaces.cli.documents import erase_documents, with_children
 
     settings_for(overrides)
@@ -48,7 +50,8 @@ async def command(session: str, yes: bool, as_json: bool, overrides: tuple[str, 
             confirm(say("erase_question", id=found.id, count=count, sessions=len(doomed), title=one_line(found.title)))
         messages = await store.delete(found.id)
         files = erase_documents(documents(), doomed)
-        freed = await store.collect()
+        running = [one for one in await store.sessions() if await store.holder(one.id) is not None]
+        freed = await store.collect() + await prune_snapshots(data_folders().data, store, at_once=not running)
     if as_json:
         print_json(
             {"session": found.id, "sessions": len(doomed), "messages": messages, "documents": files, "blob_bytes": freed}

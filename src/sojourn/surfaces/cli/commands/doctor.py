@@ -54,6 +54,7 @@ async def command(space: bool, rules: Path | None, yes: bool, as_json: bool, ove
     Exit code 1 when something is wrong."""
     import apsw
 
+    from sojourn.agent.snapshot_care import prune_snapshots
     from sojourn.prefix import USER_RULES, found_elsewhere
 
     settings_for(overrides)
@@ -77,7 +78,7 @@ async def command(space: bool, rules: Path | None, yes: bool, as_json: bool, ove
             async with record() as store:
                 found += await store.check()
                 if space:
-                    freed = await store.collect()
+                    freed = await store.collect() + await prune_snapshots(where.data, store)
                     taken = await store.space()
                     told |= {"database": taken.database, "wal": taken.wal, "blobs": taken.blobs, "freed": freed}
         except SojournError as error:
