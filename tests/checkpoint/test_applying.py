@@ -243,7 +243,7 @@ def test_what_was_closed_is_not_brought_back_by_the_same_answer() -> None:
 @pytest.mark.design("K-2")
 def test_there_is_a_single_next_step_and_one_line_for_a_request() -> None:
     old, theirs = item("read it", N), item("ask me first", N, by="user")
-    done = applied(f"+ next: run it\n+ next: then stop\nx {old.id}", old, theirs)
+    done = applied(f"+ next: run it\n+ next: then stop\nx {old.id}", theirs, old)
     assert texts(done.written) == ["ask me first", "run it", "then stop"]
     assert texts(done.written, OVER) == ["read it"]
     assert done.written.closed == (old.id,)
@@ -252,6 +252,24 @@ def test_there_is_a_single_next_step_and_one_line_for_a_request() -> None:
     request = applied("+ intent: m3: fixed, tests are missing\n+ intent: m33: new\n+ intent: no number", third, fourth, other)
     assert texts(request.written) == ["m4: test it", "ship it", "m3: fixed, tests are missing", "m33: new", "no number"]
     assert request.written.closed == (third.id,)
+    for name in ("mail", "3", "m", "more 3"):
+        one = item(f"{name}: fix it", Section.INTENT)
+        assert applied(f"+ intent: {name}: test it", one).written.closed == ()
+    assert applied("+ knowledge: m3: it is slow", item("m3: it is large")).written.closed == ()
+
+
+@pytest.mark.design("K-2")
+def test_what_came_and_went_in_one_answer_leaves_no_trace() -> None:
+    done = applied(f"+ knowledge: fresh fact\nx {item_id(K, 'fresh fact')}", A)
+    assert done.written == Written(items=(A,))
+    assert done.valid == 2
+
+
+@pytest.mark.design("K-2")
+def test_without_a_trace_in_the_messages_an_item_rests_on_the_whole_stretch() -> None:
+    messages = (GO, says("one"), says("two"), says("three"))
+    assert applied("+ knowledge: zebra", messages=messages).written.items[0].sources == (1, 4)
+    assert applied("+ knowledge: zebra", messages=(GO,)).written.items[0].sources == (1,)
 
 
 @pytest.mark.design("K-2")

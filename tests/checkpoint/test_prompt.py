@@ -9,7 +9,16 @@ from checkpoint.telling import calls, engine, record, run_of, says, user
 from sojourn.base import ItemStatus, Section
 from sojourn.checkpoint import Note
 from sojourn.checkpoint.operations import Refused, Search, parse
-from sojourn.checkpoint.prompt import delta_message, delta_request, fenced, fork_message, found_message, most_output, task
+from sojourn.checkpoint.prompt import (
+    ORIGINAL_SHARE,
+    delta_message,
+    delta_request,
+    fenced,
+    fork_message,
+    found_message,
+    most_output,
+    task,
+)
 from sojourn.checkpoint.transcript import tokens_of
 from sojourn.window import SCHEMA, budgets
 from sojourn.wire import Traits
@@ -101,6 +110,7 @@ def test_original_notes_and_wish_are_fenced() -> None:
 
 @pytest.mark.design("K-4")
 def test_the_original_takes_a_fifth_of_the_trigger() -> None:
+    assert ORIGINAL_SHARE == 20
     original = record(*(calls("Read", "a line of output with words\n" * 2_000, path="a") for _ in range(3)))
     message = fork_message(with_(EMPTY, original=original, trigger=20_000))
     assert 3_000 < tokens_of(message) - tokens_of(fork_message(with_(EMPTY, trigger=20_000))) <= 4_040

@@ -1,7 +1,7 @@
 """A person's change of a checkpoint's rendering, as operations (R-6)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -21,6 +21,8 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t#]*")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,4}[.)])(?:[ \t]+(.*))?")
 _WITH_ID = re.compile(r"\[([^\[\]\s]+)\](?:[ \t]+(.*))?")
 _LIKE_AN_ID = re.compile(r"[a-z]{2}-[0-9a-f]{8}")
+_SHOWN_BY = re.compile(r" \((m\d+(?:, m\d+)*); [^();]{1,20}\)$")
+"""How the page for people ends a line: the messages that an item rests on, and who wrote it."""
 _OURS = re.compile(r"Checkpoint(?:$|:)|(?:left|refused)$")
 """Headings of the rendering that tell what happened: changes under them change nothing."""
 
@@ -40,7 +42,7 @@ def edited(before: Checkpoint, text: str) -> tuple[Operation, ...]:
     is no bullet; and for a text in which nothing is left.
     """
     present = {item.id: item for item in open_items(before.items)}
-    bullets = tuple(_bullets(text))
+    bullets = tuple(_without_writer(bullet, present) for bullet in _bullets(text))
     if present and not any(_section(line) for line in text.splitlines()):
         raise UserMistake(
             "the edited checkpoint is empty, so nothing was changed",
@@ -142,6 +144,14 @@ def _bullets(text: str) -> Iterator[_Bullet]:
             begun = None
     if begun is not None:
         yield begun
+
+
+def _without_writer(bullet: _Bullet, present: Mapping[str, Item]) -> _Bullet:
+    """A line of the page for people as the rendering has it."""
+    by, item = _SHOWN_BY.search(bullet.text), present.get(_id_of(bullet.text))
+    if by is None or item is None or item.text.endswith(by[0]):
+        return bullet
+    return msgspec.structs.replace(bullet, text=f"{bullet.text[: by.start()]} ({by[1]})")
 
 
 def _section(line: str) -> Section | None:

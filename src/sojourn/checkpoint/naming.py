@@ -34,5 +34,5 @@ def section_named(text: str) -> Section | None:
     if len(text) > _MOST:
         return None
     name = unicodedata.normalize("NFKC", text).strip(_MARKS)
-    name = _NUMBER.sub("", name).strip(_MARKS).casefold()
-    return _NAMES.get(name) or _NAMES.get(_ASIDE.sub("", name).strip(_MARKS))
+    name = _NUMBER.sub("", name).strip(_MARKS)
+    return _NAMES.get(_ASIDE.sub("", name).strip(_MARKS).casefold())
