@@ -270,6 +270,31 @@ def test_undo_takes_back_a_turn_with_its_files_and_redo_puts_both_forward(tmp_pa
 
 
 @pytest.mark.design("W-12")
+def test_permissions_alone_go_back_and_forward_and_are_mended_after_a_crash(tmp_path: Path) -> None:
+    async def story(place: Place) -> None:
+        key = place.work / "key"
+        place.write("key", "k")()
+        key.chmod(0o600)
+        await place.turn("Go.", lambda: key.chmod(0o666))
+        assert (await place.undo()).restored == ("key",)
+        assert key.stat().st_mode & 0o777 == 0o600
+        assert (await place.redo()).restored == ("key",)
+        assert key.stat().st_mode & 0o777 == 0o666
+        found = (await place.snapshots().difference(*(row.tree for row in (await place.rows())[:2]))).changes[0]
+        move = Move(b"key", found.after, found.before)
+        undos = len(await place.engine.store.undos(place.engine.session_id))
+        for bits, back, then in ((0o600, ("key",), 0o666), (0o666, (), 0o666), (0o640, (), 0o640)):
+            Journal(place.snapshots()).begin(Act(place.engine.session_id, "undo", "t", undos, (move,)))
+            key.chmod(bits)
+            settled = await place.files.settle(place.engine)
+            assert settled is not None
+            assert (settled.put_back, settled.stuck) == (back, ())
+            assert key.stat().st_mode & 0o777 == then
+
+    play(tmp_path, story)
+
+
+@pytest.mark.design("W-12")
 def test_a_window_is_taken_back_without_any_file(tmp_path: Path) -> None:
     async def story(place: Place) -> None:
         await place.turn("Write.", place.write("a", "1"))

@@ -35,12 +35,12 @@ class Entry(msgspec.Struct, frozen=True):
     """Its permission bits; nothing for a link."""
 
     def same(self, other: "Entry | None") -> bool:
-        """The same content and kind."""
+        """The same content and kind, whatever the permissions."""
         return other is not None and (self.mode, self.sha) == (other.mode, other.sha)
 
 
 def same(one: Entry | None, other: Entry | None) -> bool:
-    """The same content and kind, or both absent."""
+    """The same content and kind, or both absent: what a conflict is judged by."""
     return one.same(other) if one is not None else other is None
 
 
@@ -86,6 +86,12 @@ class Facts(msgspec.Struct, frozen=True):
         if mode == LINK:
             return 0
         return self.permissions.get(path, self.program if mode == PROGRAM else self.plain)
+
+
+def may_differ(before: Facts, after: Facts) -> bool:
+    """Whether a file may have other permissions in the one than in the other, though its content is the same."""
+    usual = (before.plain, before.program) == (after.plain, after.program)
+    return not usual or before.permissions != after.permissions
 
 
 def encode_facts(facts: Facts) -> bytes:

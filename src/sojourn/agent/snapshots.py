@@ -27,6 +27,7 @@ from sojourn.agent.snapshot_types import (
     Unavailable,
     decode_facts,
     encode_facts,
+    may_differ,
     shown,
 )
 from sojourn.base import WorkFailed
@@ -98,11 +99,12 @@ class Snapshots:
         try:
             raw = await self._git.run("diff-tree", "-r", "-z", "--no-renames", f"{before}:files", f"{after}:files")
             facts = [decode_facts(await self._git.run("cat-file", "blob", f"{tree}:facts")) for tree in (before, after)]
+            listed = await self._git.run("ls-tree", "-r", "-z", f"{after}:files") if may_differ(*facts) else b""
         except (GitFailed, OSError) as error:
             raise WorkFailed(
                 f"a snapshot of {self.root} is not there any more: {error}", next_step="Leave the files as they are."
             ) from error
-        return _compared(raw, facts[0], facts[1])
+        return _compared(raw, listed, facts[0], facts[1])
 
     async def holds(self, tree: str, paths: Sequence[bytes]) -> set[bytes]:
         """Those of the paths (relative to the folder) that the snapshot has."""
@@ -242,8 +244,9 @@ def _copy_excludes(source: Path | None, to: Path) -> None:
         to.write_bytes(wanted)
 
 
-def _compared(raw: bytes, before: Facts, after: Facts) -> Difference:
-    """``raw`` is what ``diff-tree -z`` prints: ``:modes shas letter``, NUL, path, NUL."""
+def _compared(raw: bytes, listed: bytes, before: Facts, after: Facts) -> Difference:
+    """``raw`` is what ``diff-tree -z`` prints: ``:modes shas letter``, NUL, path, NUL. ``listed`` is what ``ls-tree -z``
+    prints: ``mode kind sha``, tab, path, NUL; only files whose permissions alone differ are looked for in it."""
     words = raw.split(b"\0")[:-1]
     changes: list[Changed] = []
     unkept = {path for path in (*before.left, *after.left) if before.left.get(path) != after.left.get(path)}
@@ -253,6 +256,13 @@ def _compared(raw: bytes, before: Facts, after: Facts) -> Difference:
             unkept.add(path)
             continue
         changes.append(Changed(path, _entry(path, old_mode, old_sha, before), _entry(path, new_mode, new_sha, after)))
+    different = {change.path for change in changes}
+    for line in listed.split(b"\0")[:-1]:
+        head, _, path = line.partition(b"\t")
+        mode, _, sha = head.split()
+        old, new = _entry(path, mode, sha, before), _entry(path, mode, sha, after)
+        if old != new and path not in different:
+            changes.append(Changed(path, old, new))
     return Difference(tuple(changes), tuple(sorted(unkept)))
 
 

@@ -89,7 +89,7 @@ def forward(root: Path, moved: Sequence[Move]) -> Intended:
     conflicts: list[bytes] = []
     for move in moved:
         now = state(os.fsencode(root), move.path)
-        if same(now, move.present):
+        if now == move.present:
             continue
         moves.append(Move(move.path, now, move.present))
         if not same(now, move.wanted):

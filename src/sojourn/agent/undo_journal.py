@@ -151,10 +151,9 @@ def _ways_back(root: bytes, moves: Sequence[Move]) -> tuple[list[Move], list[byt
     stuck: list[bytes] = []
     for move in moves:
         now = state(root, move.path)
-        if same(now, move.present):
-            continue
-        if same(now, move.wanted):
+        made = now == move.wanted or (same(now, move.wanted) and not same(now, move.present))
+        if made:
             back.append(Move(move.path, move.wanted, move.present))
-        else:
+        elif not same(now, move.present):
             stuck.append(move.path)
     return back, stuck

@@ -104,7 +104,7 @@ def plan(looks: Sequence[Look]) -> Plan:
             continue
         changed = now_of[id(first)].get(path)
         present, wanted = changed.after if changed is not None else change.before, change.before
-        if same(present, wanted):
+        if present == wanted:
             continue
         moves.append(Move(path, present, wanted))
         joined = all(same(one.after, other.before) for (_, one), (_, other) in pairwise(taken))
