@@ -66,12 +66,14 @@ def test_the_start_windows_trigger_is_t_until_its_fifth_step_and_then_stays(name
             projected = (await steps(engine, 1, 6_000 if step < 5 else 300, start=step))[0]
             triggers.append(projected.lines.trigger)
             assert projected.lines.full_trigger == T
-        assert projected.window.trigger == T, "nothing was known when it opened"
         assert triggers[:5] == [T] * 5
         five = [m for m in await engine.read(0, engine.head) if m.role == "assistant"][:5]
         growth = sum(total(message_tokens(message)) for message in five) / 5
         by_hand = math.floor(cheapest(name, growth=growth, opening=FIXED, written=T * 15 // 100)) if name != "full" else T
         assert triggers[5:] == [by_hand] * 2
+        stored = await store.newest_window(engine.session_id)
+        assert stored is not None
+        assert stored.trigger == projected.window.trigger == by_hand, "drawn once, and kept with the window"
         if name != "full":
             assert T / 4 < by_hand < T
         tiers = (math.floor(by_hand * 0.85),) if name != "full" else tuple(T * part // 100 for part in (20, 40, 60, 80))
@@ -85,6 +87,28 @@ def test_the_start_windows_trigger_is_t_until_its_fifth_step_and_then_stays(name
             assert again.level() == level
             assert (await again.project()).lines == lines
         await store.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("C-18", "C-7")
+def test_what_is_learned_after_the_fifth_step_moves_neither_line_nor_tier_of_the_first_window() -> None:
+    async def main() -> None:
+        scribe = Scribe()
+        engine = await economic("balanced", scribe)
+        await engine.observe(user("Go."))
+        await steps(engine, 6, 6_000)
+        lines = engine._state.lines()
+        consumed: set[tuple[int, ...]] = set()
+        for step in range(40):
+            engine._state.ratio = lambda step=step: 1.0 + step / 100  # type: ignore[method-assign,misc]
+            await steps(engine, 1, 600, start=6 + step)
+            if engine.window.number > 1:
+                break
+            assert (engine._state.lines().trigger, engine._state.lines().tiers) == (lines.trigger, lines.tiers)
+            consumed.add(engine.window.tiers)
+        assert consumed <= {(), lines.tiers}
+        await engine.close()
 
     asyncio.run(main())
 

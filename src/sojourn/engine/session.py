@@ -34,7 +34,7 @@ from sojourn.engine.pinning import pin_text, unpin
 from sojourn.engine.requests import Requests, output_asked
 from sojourn.engine.situation import situation
 from sojourn.engine.state import GatherSections, Ports, Present, RefreshPrefix, State, prefix_tokens
-from sojourn.engine.switching import SHARES, compact, gather_sections, largest_parts, open_first, switch
+from sojourn.engine.switching import SHARES, compact, draw_first_trigger, gather_sections, largest_parts, open_first, switch
 from sojourn.engine.types import Answer, Context, OnEvent, Projected, Rebuilt, Undone, summarise
 from sojourn.engine.undoing import redo, undo
 from sojourn.engine.view import in_view
@@ -333,6 +333,8 @@ class Engine:
             await self._take_inbox()
         if state.view.window.number == 0:
             await open_first(state)
+        if state.lease is not None:
+            await draw_first_trigger(state)
         for _ in range(4):
             decision = decide(situation(state))
             if decision.dirty:

@@ -11,7 +11,7 @@ from sojourn.base import Clock, Finish, Ids, Tokens, WorkFailed, finish_first
 from sojourn.checkpoint import Writer, WriterFailed
 from sojourn.config import Settings
 from sojourn.cycle import Lines, draw_lines, effective_limit, tiers_for
-from sojourn.engine.economy import Spent, first_economics, spent_until
+from sojourn.engine.economy import Spent, spent_until
 from sojourn.engine.looking import prefix_in_force
 from sojourn.engine.types import EngineEvent, EventKind, OnEvent
 from sojourn.engine.view import STEPS_MEASURED, View, in_view
@@ -210,11 +210,7 @@ class State:
         """The lines of the present window: its trigger was fixed when it opened (C-18), hard follows the model."""
         settings = self.ports.settings
         effective, _ = self.limit()
-        cap, undone = self.traits.output_cap, self.window_undone
-        lines = draw_lines(effective, output_cap=cap, settings=settings, undone=undone)
-        if is_economic(self):
-            first = first_economics(self.view, lines.full_trigger, self.fixed_tokens(), self.prices, self.ratio())
-            lines = draw_lines(effective, output_cap=cap, settings=settings, economics=first, undone=undone)
+        lines = draw_lines(effective, output_cap=self.traits.output_cap, settings=settings, undone=self.window_undone)
         stored = min(self.view.window.trigger or lines.trigger, lines.trigger)
         tiers = tiers_for(stored, lines.policy, settings.checkpoint)
         return msgspec.structs.replace(lines, trigger=lines.trigger if self.window_undone else stored, tiers=tiers)

@@ -1,9 +1,11 @@
 """Leaving a window: firing writers at tiers, climbing the ladder, opening what it says (C-7 to C-12)."""
 
+import msgspec
+
 from sojourn.base import Item, WorkFailed
 from sojourn.checkpoint import ExtractiveWriter
-from sojourn.cycle import LadderState, draw_lines, next_step, stop_for, tiers_at_or_below, too_full
-from sojourn.engine.economy import as_measured, economics, files_read
+from sojourn.cycle import LadderState, draw_lines, economic_trigger, next_step, stop_for, tiers_at_or_below, too_full
+from sojourn.engine.economy import as_measured, economics, files_read, first_economics
 from sojourn.engine.firing import Came, running, write_now, write_or_wait
 from sojourn.engine.opening import Composed, Frame, compose_compaction, compose_rebuild, compose_start
 from sojourn.engine.pinning import pins_section
@@ -13,7 +15,7 @@ from sojourn.engine.summarising import summary
 from sojourn.engine.types import Rebuilt
 from sojourn.engine.view import tokens_of
 from sojourn.memory import layout, path_of
-from sojourn.record import AddWindow, Checkpoint, Message, PutPrefix, Window
+from sojourn.record import AddWindow, Checkpoint, Message, PutPrefix, SetTrigger, Window
 from sojourn.window import open_task, tasks_ledger
 
 WRITER_LEAST = 15_000
@@ -27,6 +29,19 @@ async def open_first(state: State) -> None:
     await gather_sections(state)
     composed = await compose_start(_frame(state, 1.0))
     await _commit_window(state, composed, kind="start", reason="start", outcome="started", checkpoint=None)
+
+
+async def draw_first_trigger(state: State) -> None:
+    """C-18: the trigger of a session's first window, from its first five steps: nothing was measured when it opened. Stored
+    with the window then, so that neither its line nor its tiers move any more."""
+    window, lines = state.view.window, state.lines()
+    if not is_economic(state) or window.trigger != lines.full_trigger:
+        return
+    known = first_economics(state.view, lines.full_trigger, state.fixed_tokens(), state.prices, state.ratio())
+    trigger = economic_trigger(lines.full_trigger, lines.policy, known)
+    if trigger < window.trigger:
+        await state.commit(SetTrigger(window.id, trigger))
+        state.view.window = msgspec.structs.replace(window, trigger=trigger)
 
 
 async def switch(

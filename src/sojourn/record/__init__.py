@@ -23,6 +23,7 @@ from sojourn.record.changes import (
     SetSession,
     SetSlot,
     SettlePart,
+    SetTrigger,
     TakeInbox,
 )
 from sojourn.record.store import Hit, Space, Store, Turn
@@ -62,6 +63,6 @@ __all__ = [
     "CloseCall", "Committed", "ConsumeTiers", "Fence", "Fenced", "File", "ForkOf", "Held", "Hit", "Image", "InboxRow",
     "Lease", "Message", "Notice", "OpenCall", "Origin", "Part", "Pin", "PinRow", "PrefixSnapshot", "PutInbox",
     "PutPrefix", "PutSnapshot", "PutTask", "Reasoning", "Reminder", "ResultPart", "Session", "SetSession", "SetSlot",
-    "SettlePart", "Slot", "Snapshot", "Source", "Space", "Store", "TakeInbox", "TaskRow", "TaskStatus", "Text",
+    "SetTrigger", "SettlePart", "Slot", "Snapshot", "Source", "Space", "Store", "TakeInbox", "TaskRow", "TaskStatus", "Text",
     "ToolCall", "Touch", "Trim", "Turn", "Undo", "Window",
 ]  # fmt: skip

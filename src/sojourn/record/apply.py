@@ -29,6 +29,7 @@ from sojourn.record.changes import (
     SetSession,
     SetSlot,
     SettlePart,
+    SetTrigger,
     TakeInbox,
 )
 from sojourn.record.codec import decode, encode, key
@@ -37,7 +38,7 @@ from sojourn.record.schema import immediate
 from sojourn.record.tasks import put_task
 from sojourn.record.types import Call, Session, Slot, Undo
 from sojourn.record.undo import open_undo
-from sojourn.record.windows import add_checkpoint, add_trims, add_window, consume_tiers, in_view
+from sojourn.record.windows import add_checkpoint, add_trims, add_window, consume_tiers, in_view, set_trigger
 from sojourn.record.work import Refused, Work
 
 _IDS: dict[type[Any], tuple[str, Callable[[Any], str]]] = {
@@ -137,6 +138,8 @@ def _apply(work: Work, now: int, fence: Fence, change: Change) -> None:
             consume_tiers(work, change)
         case AddTrims():
             add_trims(work, change)
+        case SetTrigger():
+            set_trigger(work, change)
         case AddUndo(undo):
             _add_undo(work, undo)
         case AddCheckpoint(checkpoint):

@@ -48,6 +48,14 @@ class ConsumeTiers(msgspec.Struct, frozen=True, tag=True):
     gate: int | None = None
 
 
+class SetTrigger(msgspec.Struct, frozen=True, tag=True):
+    """A window's trigger that was drawn after it had opened: a session's first one has nothing to be computed from before its
+    first steps (C-18). Set once; a second one is refused."""
+
+    window_id: str
+    trigger: int
+
+
 class AddTrims(msgspec.Struct, frozen=True, tag=True):
     """Results that will be sent cut from now on; only for the newest window, only what was never sent."""
 
@@ -141,6 +149,7 @@ Change = (
     | SettlePart
     | AddWindow
     | ConsumeTiers
+    | SetTrigger
     | AddTrims
     | AddUndo
     | OpenCall

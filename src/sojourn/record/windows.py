@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import apsw
 import msgspec
 
-from sojourn.record.changes import AddTrims, ConsumeTiers
+from sojourn.record.changes import AddTrims, ConsumeTiers, SetTrigger
 from sojourn.record.codec import decode, encode
 from sojourn.record.lineage import Segment, cover
 from sojourn.record.types import Checkpoint, Trim, Window
@@ -22,12 +22,25 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
     tiers: tuple[int, ...] = ()
     gate: int | None = None
     trims: tuple[Trim, ...] = ()
+    trigger: int = 0
+    """0 = the one that it opened with."""
+
+    def put_into(self, window: Window) -> Window:
+        return msgspec.structs.replace(
+            window, tiers=self.tiers, gate=self.gate, trims=self.trims, trigger=self.trigger or window.trigger
+        )
 
 
 class Row(msgspec.Struct, frozen=True):
     pk: int
     window: Window
     undos_before: int
+    trigger: int = 0
+    """The one that was set after it had opened; 0 = none was."""
+
+    @property
+    def state(self) -> State:
+        return State(self.window.tiers, self.window.gate, self.window.trims, self.trigger)
 
 
 def add_window(work: Work, window: Window) -> None:
@@ -52,7 +65,15 @@ def consume_tiers(work: Work, change: ConsumeTiers) -> None:
     """Adds the tiers that are not consumed yet, and sets the gate (None = no gate)."""
     row = _known(work, change.window_id)
     tiers = (*row.window.tiers, *(tier for tier in dict.fromkeys(change.tiers) if tier not in row.window.tiers))
-    _put_state(work.db, work.sid, row.pk, State(tiers, change.gate, row.window.trims))
+    _put_state(work.db, work.sid, row.pk, msgspec.structs.replace(row.state, tiers=tiers, gate=change.gate))
+
+
+def set_trigger(work: Work, change: SetTrigger) -> None:
+    """The trigger of a window that opened without one of its own. Refused where one was set already."""
+    row = _known(work, change.window_id)
+    if row.trigger:
+        raise Refused("settled", f"window {change.window_id} has its trigger")
+    _put_state(work.db, work.sid, row.pk, msgspec.structs.replace(row.state, trigger=change.trigger))
 
 
 def add_trims(work: Work, change: AddTrims) -> None:
@@ -65,14 +86,14 @@ def add_trims(work: Work, change: AddTrims) -> None:
     for trim in change.trims:
         if held.setdefault((trim.seq, trim.part), trim) != trim:
             raise Refused("settled", f"part {trim.part} of message {trim.seq} is trimmed otherwise already")
-    _put_state(work.db, work.sid, row.pk, State(row.window.tiers, row.window.gate, tuple(held.values())))
+    _put_state(work.db, work.sid, row.pk, msgspec.structs.replace(row.state, trims=tuple(held.values())))
 
 
 def inherit_state(db: apsw.Connection, chain: Sequence[Segment]) -> None:
     """A new fork keeps the state of the window that it starts with as it is now."""
     row = newest_row(db, chain, cover(db, chain))
     if row is not None:
-        _put_state(db, chain[0].sid, row.pk, State(row.window.tiers, row.window.gate, row.window.trims))
+        _put_state(db, chain[0].sid, row.pk, row.state)
 
 
 def newest_row(db: apsw.Connection, chain: Sequence[Segment], hidden: Cover | None) -> Row | None:
@@ -132,16 +153,16 @@ def _rows(db: apsw.Connection, chain: Sequence[Segment]) -> Iterator[Row]:
             (segment.sid, segment.window_cap, segment.upto),
         )
         for pk, undos_before, body in rows:
-            yield Row(pk, _with_state(db, chain, pk, decode(body, Window)), undos_before)
+            window, state = decode(body, Window), _state_of(db, chain, pk)
+            yield Row(pk, window if state is None else state.put_into(window), undos_before, state.trigger if state else 0)
 
 
-def _with_state(db: apsw.Connection, chain: Sequence[Segment], pk: int, window: Window) -> Window:
+def _state_of(db: apsw.Connection, chain: Sequence[Segment], pk: int) -> State | None:
     for segment in chain:
         found = db.execute("SELECT body FROM window_states WHERE sid = ? AND window = ?", (segment.sid, pk)).fetchone()
         if found:
-            state = decode(found[0], State)
-            return msgspec.structs.replace(window, tiers=state.tiers, gate=state.gate, trims=state.trims)
-    return window
+            return decode(found[0], State)
+    return None
 
 
 def by_id(db: apsw.Connection, window_id: str) -> Window | None:
@@ -153,10 +174,7 @@ def by_id(db: apsw.Connection, window_id: str) -> Window | None:
     if row is None:
         return None
     window = decode(row[0], Window)
-    if row[1] is None:
-        return window
-    state = decode(row[1], State)
-    return msgspec.structs.replace(window, tiers=state.tiers, gate=state.gate, trims=state.trims)
+    return window if row[1] is None else decode(row[1], State).put_into(window)
 
 
 def _known(work: Work, window_id: str) -> Row:
