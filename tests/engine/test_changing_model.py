@@ -86,7 +86,8 @@ def test_writers_over_their_share_give_way_to_extraction_and_nothing_runs_while_
         async with await engine_for(64_000, writer=writer, settings=settings, events=events) as engine:  # type: ignore[arg-type]
             await engine.observe(user("Go."))
             for step in range(32):
-                await engine.project()
+                level = (await engine.project()).level.tokens
+                await engine.observe_usage(Usage(fresh=level, output=10))
                 await engine.observe(msgspec.structs.replace(says(prose(900, step)), finish=Finish.TOOL_CALLS))
                 if engine._state.writing is not None:
                     await asyncio.wait({engine._state.writing})

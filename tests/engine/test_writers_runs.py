@@ -1,6 +1,7 @@
 """Runs of a writing model that end somewhere else than they began: after an undo, in another window, in another process."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -29,7 +30,8 @@ from sojourn.base import Finish, ManualClock, SystemClock, Usage
 from sojourn.checkpoint import WriterFailed
 from sojourn.config import CheckpointSettings, Settings
 from sojourn.cycle import ladder
-from sojourn.engine import Engine, EngineEvent
+from sojourn.engine import Engine, EngineEvent, writing
+from sojourn.meter import usual_prices
 from sojourn.record import Checkpoint, Store, Text
 from sojourn.record.sqlite import SqliteStore
 from sojourn.wire import FinishEvent, TextEvent, UsageEvent
@@ -289,5 +291,100 @@ def test_messages_of_the_loop_go_in_while_a_writer_writes() -> None:
             assert isinstance(await run, Checkpoint)
             newest = (await engine.read(engine.head - 3, engine.head))[-3:]
             assert [part.text for m in newest for part in m.parts if isinstance(part, Text)] == ["One.", "Two.", "Three."]
+
+    asyncio.run(main())
+
+
+# --- what a run takes, and what becomes of its slot ---------------------------------------------------------------------
+
+
+@pytest.mark.design("K-8", "K-9")
+@pytest.mark.report(33)
+def test_a_cancel_while_a_writer_starts_gives_the_slot_back() -> None:
+    async def main() -> None:
+        clean = 0
+        for after in range(1, 12):
+            scribe = Scribe()
+            async with await scribe_engine(scribe, settings=NO_TIERS) as engine:
+                await engine.observe(user("Go."))
+                await steps(engine, 14)
+                writing = asyncio.create_task(engine.write_checkpoint())
+                for _ in range(after):  # a cancel at each of the first awaits
+                    await asyncio.sleep(0)
+                writing.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await writing
+                assert not (await engine.store.slot(engine.session_id)).running
+                if not await engine.store.checkpoints(engine.session_id):
+                    clean += 1
+                    assert isinstance(await engine.write_checkpoint(), Checkpoint)
+        assert clean
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("K-11", "K-8")
+def test_what_a_run_took_counts_whatever_came_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    cost = usual_prices("marked").of(PAID)
+
+    async def undone() -> None:
+        scribe = Scribe(GOOD, GOOD)
+        async with await scribe_engine(scribe, settings=NO_TIERS) as engine:
+            await engine.observe(user("Go."))
+            await steps(engine, 14)
+            await engine.write_checkpoint()
+            assert engine._state.spent.writer == pytest.approx(cost)
+            await engine.observe(user("And."))
+            await steps(engine, 14, start=14)
+            run = await held_run(engine, scribe)
+            await engine.undo()
+            scribe.go.set()
+            assert isinstance(await run, WriterFailed)
+            assert engine._state.spent.writer == pytest.approx(2 * cost)
+
+    async def late() -> None:
+        scribe = Scribe([TextEvent("+ k"), UsageEvent(PAID), 60.0])
+        async with await scribe_engine(scribe, settings=NO_TIERS) as engine:
+            await engine.observe(user("Go."))
+            await steps(engine, 14)
+            assert isinstance(await engine.write_checkpoint(), WriterFailed)
+            assert engine._state.spent.writer == pytest.approx(cost)
+
+    asyncio.run(undone())
+    monkeypatch.setattr(writing, "DEADLINE_SECONDS", 0.05)
+    asyncio.run(late())
+
+
+@pytest.mark.design("K-11", "K-2")
+def test_a_stretch_read_in_pieces_tells_what_all_of_them_took() -> None:
+    async def main() -> None:
+        scribe = Scribe(*[f"+ knowledge: station {n} is read at minute {n + 10}\n" for n in range(30)], limit=1_000_000)
+        async with await scribe_engine(scribe, limit=1_000_000, settings=NO_TIERS, forks=False) as engine:
+            await engine.observe(user("Go."))
+            for step in range(46):
+                await engine.observe(reads(f"p{step}", prose(10_000, step)))
+            await engine.project()
+            row = await engine.write_checkpoint()
+            assert isinstance(row, Checkpoint)
+            calls = [call for call in await engine.store.calls(engine.session_id) if call.purpose == "writer"]
+            assert len(calls) == len(row.calls) >= 2
+            assert row.usage is not None
+            assert row.usage.fresh == PAID.fresh * len(calls)
+            assert engine._state.spent.writer == pytest.approx(usual_prices("marked").of(PAID) * len(calls))
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("K-4", "K-8")
+def test_what_stands_in_view_is_one_cache_read_whatever_its_length() -> None:
+    async def main() -> None:
+        scribe = Scribe(limit=1_000_000)
+        async with await scribe_engine(scribe, limit=1_000_000, settings=NO_TIERS) as engine:
+            await engine.observe(user("Go."))
+            await steps(engine, 24, 10_000)
+            row = await engine.write_checkpoint()
+            assert isinstance(row, Checkpoint)
+            assert (row.mode, len(row.calls)) == ("fork", 1)
+            assert row.covered_seq > 20
 
     asyncio.run(main())

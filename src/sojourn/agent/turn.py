@@ -238,7 +238,7 @@ class Turn:
             self._engine.set_prices(self._pricing.relative)
         watched = await self._engine.end_answer(incoming.unsettled(), finish=finish, usage=usage, price=price, error=error)
         if usage is not None:
-            self._usage = _sum(self._usage, usage)
+            self._usage = self._usage.plus(usage)
             if price is not None:
                 self._price = (self._price or 0.0) + price
             self._emit(Metered(self._answer.call_id, usage, price, watched.verdict))
@@ -286,18 +286,3 @@ class Turn:
         ended = TurnEnded(finish, self._steps, self._text, self._usage, self._price, error, next_step)
         self._emit(ended)
         return ended
-
-
-def _sum(one: Usage, two: Usage) -> Usage:
-    """Tokens of both; what one of them does not say stays unknown only where neither says it."""
-
-    def add(first: int | None, second: int | None) -> int | None:
-        return None if first is None and second is None else (first or 0) + (second or 0)
-
-    return Usage(
-        fresh=one.fresh + two.fresh,
-        cached=add(one.cached, two.cached),
-        written=add(one.written, two.written),
-        output=one.output + two.output,
-        reasoning=add(one.reasoning, two.reasoning),
-    )

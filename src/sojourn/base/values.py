@@ -57,6 +57,22 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         """Everything that was sent: fresh + cached + written."""
         return self.fresh + (self.cached or 0) + (self.written or 0)
 
+    def plus(self, other: "Usage | None") -> "Usage":
+        """Tokens of both; what one of them does not say stays unknown only where neither says it."""
+        if other is None:
+            return self
+        return Usage(
+            fresh=self.fresh + other.fresh,
+            cached=_both(self.cached, other.cached),
+            written=_both(self.written, other.written),
+            output=self.output + other.output,
+            reasoning=_both(self.reasoning, other.reasoning),
+        )
+
+
+def _both(one: int | None, other: int | None) -> int | None:
+    return None if one is None and other is None else (one or 0) + (other or 0)
+
 
 class Section(StrEnum):
     """The sections of a checkpoint (K-2). Their purpose, budget and weight: ``window.schema``."""

@@ -12,7 +12,7 @@ from sojourn.checkpoint.extractive import ExtractiveWriter
 from sojourn.checkpoint.model_writer import ModelWriter
 from sojourn.checkpoint.redact import MARK, redact
 from sojourn.checkpoint.validate import validate
-from sojourn.checkpoint.writer import Fork, Ledger, Lookup, Note, Writer, WriterFailed, WriterInput, Written
+from sojourn.checkpoint.writer import Fork, Ledger, Lookup, Note, Writer, WriterFailed, WriterInput, Written, joined
 
 __all__ = [
     "MARK",
@@ -33,6 +33,7 @@ __all__ = [
     "edited",
     "extract",
     "items_sha",
+    "joined",
     "redact",
     "render_checkpoint",
     "sure",

@@ -89,7 +89,7 @@ class Asking:
     async def _end(self, incoming: _Incoming, error: str) -> None:
         usage = incoming.usage
         if usage is not None:
-            self.usage = usage if self.usage is None else _sum(self.usage, usage)
+            self.usage = usage.plus(self.usage)
         if self._ledger is not None:
             price = await self._price(usage) if self._price is not None and usage is not None else None
             await self._ledger.end(self.calls[-1], usage=usage, price=price, error=error, finish=incoming.finish)
@@ -101,18 +101,3 @@ def _told(problem: BaseException) -> str:
     if isinstance(problem, asyncio.CancelledError | GeneratorExit):
         return "interrupted"
     return f"{type(problem).__name__}: {problem}"
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        fresh=one.fresh + other.fresh,
-        cached=_both(one.cached, other.cached),
-        written=_both(one.written, other.written),
-        output=one.output + other.output,
-        reasoning=_both(one.reasoning, other.reasoning),
-    )
-
-
-def _both(one: int | None, other: int | None) -> int | None:
-    """None = neither of them says."""
-    return None if one is None and other is None else (one or 0) + (other or 0)

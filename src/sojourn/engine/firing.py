@@ -5,13 +5,14 @@ from typing import Literal
 
 import msgspec
 
+from sojourn.base import SojournError, finish_first
 from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.cycle import Fire, recovery_gate
-from sojourn.engine.handing import RecordLookup, WriterLedger, cache_is_warm, fork_fits, live_fork, original_of_digest
+from sojourn.engine.handing import hand_over
 from sojourn.engine.remembering import notes_to_take, take_over
 from sojourn.engine.state import State, is_economic
-from sojourn.engine.writing import Run, carry_out, mark_dirty, render_for_people, take_slot
-from sojourn.record import Checkpoint, ConsumeTiers, Lease
+from sojourn.engine.writing import Run, carry_out, free_run, mark_dirty, render_for_people, take_slot
+from sojourn.record import Checkpoint, ConsumeTiers
 from sojourn.window import watermark
 
 Came = Literal["written", "write_failed", "wait_expired"]
@@ -25,10 +26,10 @@ async def fire(state: State, at: Fire) -> None:
     what the session spends allows it (K-11).
     """
     writer = state.ports.writer
-    if writer.name == "model" and state.spent.writer_share > state.ports.settings.checkpoint.budget_share:
+    if writer.name == "model" and state.spent.main and state.spent.writer_share > state.ports.settings.checkpoint.budget_share:
         state.notice("writers_over_budget")
         writer = ExtractiveWriter()
-    run = await _begin(state, writer, at.tiers, f"level {at.level}")
+    run = await _begin(state, writer, at, f"level {at.level}")
     if run is None:
         return
     state.writing = asyncio.create_task(_settle(state, run, writer, at))
@@ -44,7 +45,7 @@ async def note_dirty(state: State) -> None:
 
 async def write_now(state: State, writer: Writer) -> Checkpoint | WriterFailed | None:
     """One run up to K-5's mark, awaited; None = nothing new to write, or a writer runs already."""
-    run = await _begin(state, writer, (), "asked for")
+    run = await _begin(state, writer, None, "asked for")
     return None if run is None else await _settle(state, run, writer, None)
 
 
@@ -54,7 +55,7 @@ async def write_or_wait(state: State, wait: int) -> Came:
     Giving up does not cancel it.
     """
     if not running(state):
-        run = await _begin(state, state.ports.writer, (), "the window is full")
+        run = await _begin(state, state.ports.writer, None, "the window is full")
         if run is None:
             return "write_failed"
         state.writing = asyncio.create_task(_settle(state, run, state.ports.writer, None))
@@ -88,28 +89,26 @@ async def drain(state: State, wait: int) -> bool:
     return False
 
 
-async def _begin(state: State, writer: Writer, tiers: tuple[int, ...], reason: str) -> Run | None:
-    """Takes the slot for a run up to K-5's mark and consumes the tiers; None where there is nothing new, or no slot."""
-    ports, session_id = state.ports, state.session.id
-    if state.lease is None:
+async def _begin(state: State, writer: Writer, at: Fire | None, reason: str) -> Run | None:
+    """A run up to K-5's mark that holds the slot, its tiers consumed; None where there is nothing new, or no slot.
+
+    Everything is read before the slot is taken. A cancel while it is being taken gives it back: nobody else would (K-8).
+    """
+    ports, session_id, lease = state.ports, state.session.id, state.lease
+    if lease is None:
         return None
     previous = await ports.store.newest_checkpoint(session_id)
-    state.mark = max(state.mark, previous.covered_seq if previous else 0)
+    last_mark = previous.covered_seq if previous else 0
+    state.mark = max(state.mark, last_mark)
     trigger = state.lines().full_trigger
     mark = watermark(state.view.sent, trigger, max(state.mark, state.view.window.covered_seq))
     if mark is None or mark <= state.mark:
         return None
-    slot = await take_slot(ports.store, session_id, state.lease, mark=mark, now=ports.clock.now())
-    if slot is None:
-        state.emit("writer_dirty")
-        return None
-    if tiers:
-        await _consume(state, tiers, None)
     run = Run(
         store=ports.store,
         session_id=session_id,
-        lease=state.lease,
-        generation=slot.generation,
+        lease=lease,
+        generation=0,
         undo_revision=len(await ports.store.undos(session_id)),
         previous=previous,
         mark=mark,
@@ -120,23 +119,42 @@ async def _begin(state: State, writer: Writer, tiers: tuple[int, ...], reason: s
         economic=is_economic(state),
     )
     if writer.name == "model":
-        run = await _with_model(state, run, state.lease, reason, forks=writer.forks)
+        handed = await hand_over(state, writer, lease, mark, last_mark, purpose="writer", reason=reason)
+        run = msgspec.structs.replace(run, asked=msgspec.structs.replace(handed, notes=await notes_to_take(state)))
+    taking = asyncio.ensure_future(_take(state, run, at))
+    try:
+        taken = await finish_first(taking)
+    except asyncio.CancelledError:
+        held = None if taking.exception() else taking.result()
+        if held is not None:
+            await finish_first(_give_back(state, held, at))
+        raise
+    if taken is None:
+        state.emit("writer_dirty")
+        return None
     state.emit("checkpoint_started", mark=mark, writer=writer.name, reason=reason)
+    return taken
+
+
+async def _take(state: State, run: Run, at: Fire | None) -> Run | None:
+    """The run with the slot's generation; None where a writer runs."""
+    slot = await take_slot(run.store, run.session_id, run.lease, mark=run.mark, now=run.clock.now())
+    if slot is None:
+        return None
+    run = msgspec.structs.replace(run, generation=slot.generation)
+    try:
+        if at is not None:
+            await _consume(state, at.tiers, None)
+    except SojournError:
+        await free_run(run)
+        raise
     return run
 
 
-async def _with_model(state: State, run: Run, lease: Lease, reason: str, *, forks: bool) -> Run:
-    """The run with what a model is asked from: a cache read of the live request where that is to be had (K-4)."""
-    original = await original_of_digest(state, run.previous.covered_seq if run.previous else 0)
-    fork = forks and cache_is_warm(state) and fork_fits(state, run.mark, original)
-    return msgspec.structs.replace(
-        run,
-        fork=live_fork(state, run.mark) if fork else None,
-        original=original if fork else (),
-        ledger=WriterLedger(state, lease, "writer", run.mark, reason),
-        lookup=RecordLookup(run.store, run.session_id),
-        notes=await notes_to_take(state),
-    )
+async def _give_back(state: State, run: Run, at: Fire | None) -> None:
+    await free_run(run)
+    if at is not None:
+        await _consume(state, (), at.level)  # its tier fires again
 
 
 async def _settle(state: State, run: Run, writer: Writer, at: Fire | None) -> Checkpoint | WriterFailed:
@@ -145,16 +163,18 @@ async def _settle(state: State, run: Run, writer: Writer, at: Fire | None) -> Ch
     try:
         done = await carry_out(run, writer)
     except asyncio.CancelledError:
+        _pay(state, run, None)
         if at is not None:
             await _consume(state, (), at.level)  # its tier fires again, in the next process if need be (C-17)
         raise
-    if isinstance(done, Checkpoint | WriterFailed) and done.usage is not None:
-        state.spent = state.spent.plus("writer", done.usage, state.prices)
+    _pay(state, run, done)
     if isinstance(done, Checkpoint):
-        state.mark = done.covered_seq
-        await take_over(state, done, run.previous)
+        newest = await run.store.newest_checkpoint(run.session_id)
+        if newest is not None:  # an undo may have come since, and taken this one back
+            state.mark = newest.covered_seq
         if problem := render_for_people(run, done):
             state.emit("notice", key="rendering_failed", problem=problem)
+        await take_over(state, done, run.previous)
         state.emit("checkpoint_written", checkpoint=done)
         return done
     state.emit("checkpoint_failed", reason=done.reason, failure=done.kind)
@@ -163,6 +183,11 @@ async def _settle(state: State, run: Run, writer: Writer, at: Fire | None) -> Ch
         if gate is not None:
             await _consume(state, (), gate)
     return done
+
+
+def _pay(state: State, run: Run, done: Checkpoint | WriterFailed | None) -> None:
+    if (took := run.asked.took(done)) is not None:
+        state.spent = state.spent.plus("writer", took, state.prices)
 
 
 async def _consume(state: State, tiers: tuple[int, ...], gate: int | None) -> None:

@@ -6,10 +6,11 @@ from typing import Literal
 import msgspec
 
 from sojourn.base import Finish, Usage, WorkFailed
-from sojourn.checkpoint import Fork
+from sojourn.checkpoint import Fork, Writer
 from sojourn.engine.requests import request_settings
 from sojourn.engine.state import State, is_economic
 from sojourn.engine.view import in_view, tokens_of
+from sojourn.engine.writing import Asked
 from sojourn.models import Encoder
 from sojourn.record import Call, Change, CloseCall, Fence, Fenced, Hit, Lease, Message, OpenCall, Store
 from sojourn.request import Projection, UnitHashes
@@ -20,6 +21,8 @@ WRITER_OUTPUT = 4_000
 """Tokens that a writer may answer with: its items together are 11,000 at most, and most of them stay as they are."""
 _ORIGINAL_SHARE, _LEAN_ORIGINAL_SHARE = 20, 5
 """Percent of the trigger that the original of a digest may take (K-4); the second where every token is weighed (C-18)."""
+_ORIGINAL_READ = 400
+"""Messages that are looked at for it: more of them would not fit, however short (K-4)."""
 _SPARE = 2_000
 """Tokens for the writer's own words."""
 
@@ -27,12 +30,14 @@ _SPARE = 2_000
 class WriterLedger:
     """The calls of one run, in the session's record. It never takes a seq, so the loop goes on beside it."""
 
-    def __init__(self, state: State, lease: Lease, purpose: Literal["writer", "compaction"], mark: int, reason: str) -> None:
+    def __init__(self, state: State, lease: Lease, purpose: "Purpose", mark: int, reason: str) -> None:
         self._store = state.ports.store
         self._clock = state.ports.clock
         self._ids = state.ports.ids
         self._session_id = state.session.id
         self._lease = lease
+        self.usage: Usage | None = None
+        """Of all calls that have ended, whatever came of the run."""
         self._row = Call(
             id="",
             purpose=purpose,
@@ -58,6 +63,7 @@ class WriterLedger:
     async def end(
         self, call_id: str, *, usage: Usage | None, price: float | None, error: str = "", finish: Finish | None = None
     ) -> None:
+        self.usage = usage.plus(self.usage) if usage is not None else self.usage
         await self._commit(CloseCall(call_id, usage=usage, price=price, error=error, finish=finish, ended=self._clock.now()))
 
     async def _commit(self, change: Change) -> None:
@@ -78,6 +84,29 @@ class RecordLookup:
 
     async def read(self, after: int, upto: int) -> Sequence[Message]:
         return await self._store.messages(self._session_id, after=after, upto=upto)
+
+
+Purpose = Literal["writer", "compaction"]
+
+
+async def hand_over(
+    state: State, writer: Writer, lease: Lease, upto: int, last_mark: int, *, purpose: Purpose, reason: str
+) -> Asked:
+    """What a model is asked from for the stretch (last_mark, upto]: the live request where it is a cache read and fits, with
+    the original of its digest; else nothing but the ledger and the record (K-4)."""
+    original = await original_of_digest(state, last_mark)
+    fork = _is_asked_of(state, writer) and cache_is_warm(state) and fork_fits(state, upto, original)
+    return Asked(
+        fork=live_fork(state, upto) if fork else None,
+        original=original if fork else (),
+        ledger=WriterLedger(state, lease, purpose, upto, reason),
+        lookup=RecordLookup(state.ports.store, state.session.id),
+    )
+
+
+def _is_asked_of(state: State, writer: Writer) -> bool:
+    """Whether the writer asks the model that the session runs on now: another one holds nothing of it in its cache."""
+    return writer.forks and state.traits.name == state.opened_with
 
 
 def cache_is_warm(state: State) -> bool:
@@ -115,8 +144,10 @@ async def original_of_digest(state: State, last_mark: int) -> tuple[Message, ...
     window = state.view.window
     if window.digest_seq <= last_mark:
         return ()
-    stored = await state.ports.store.messages(state.session.id, after=last_mark, upto=window.digest_seq)
-    messages = [message for message in stored if in_view(message)]
+    stored = await state.ports.store.messages(
+        state.session.id, after=last_mark, upto=window.digest_seq, limit=_ORIGINAL_READ, newest_first=True
+    )
+    messages = [message for message in reversed(stored) if in_view(message)]
     room = state.lines().trigger * (_LEAN_ORIGINAL_SHARE if is_economic(state) else _ORIGINAL_SHARE) // 100
     trims = trim_tail(messages, room, state.count)
     kept: list[Message] = []

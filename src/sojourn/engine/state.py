@@ -92,6 +92,8 @@ class State:
         self.lease: Lease | None = None
         """None = open for reading only."""
         self.traits = traits
+        self.opened_with = traits.name
+        """The model that the host's writer was made for."""
         self.prefix: PrefixSnapshot | None = None
         """In force: the one that the present window opened with (P-7)."""
         self.offered: PrefixSnapshot | None = None

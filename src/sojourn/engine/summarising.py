@@ -1,10 +1,8 @@
 """The items of a compaction window: by the model where there is one, by extraction where it fails (C-9, W-14)."""
 
-import msgspec
-
 from sojourn.base import Item
 from sojourn.checkpoint import WriterFailed, WriterInput, Written, extract, validate
-from sojourn.engine.handing import RecordLookup, WriterLedger, cache_is_warm, fork_fits, live_fork, original_of_digest
+from sojourn.engine.handing import hand_over
 from sojourn.engine.state import State, is_economic
 from sojourn.engine.writing import answer_of
 from sojourn.record import Message
@@ -28,18 +26,10 @@ async def summary(
     if writer.name == "extractive" or lease is None:
         return extract(run)
     state.emit("notice", key="summarising")
-    original = await original_of_digest(state, covered)
-    fork = writer.forks and cache_is_warm(state) and fork_fits(state, upto, original)
-    asked = msgspec.structs.replace(
-        run,
-        fork=live_fork(state, upto) if fork else None,
-        original=original if fork else (),
-        ledger=WriterLedger(state, lease, "compaction", upto, reason),
-        lookup=RecordLookup(state.ports.store, state.session.id),
-    )
-    written = await answer_of(writer, asked)
-    if written.usage is not None:
-        state.spent = state.spent.plus("compaction", written.usage, state.prices)
+    handed = await hand_over(state, writer, lease, upto, covered, purpose="compaction", reason=reason)
+    written = await answer_of(writer, handed.into(run))
+    if (took := handed.took(written)) is not None:
+        state.spent = state.spent.plus("compaction", took, state.prices)
     if isinstance(written, Written):
         written = validate(written, upto)
         if written.items:

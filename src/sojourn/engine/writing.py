@@ -1,12 +1,12 @@
 """One run of a checkpoint writer: what it reads, its slot, its commit, the rendering for people (K-5 to K-9)."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from sojourn.base import Clock, Ids, Item, SojournError, open_items
+from sojourn.base import Clock, Ids, Item, SojournError, Usage, open_items
 from sojourn.checkpoint import (
     Fork,
     Ledger,
@@ -17,6 +17,7 @@ from sojourn.checkpoint import (
     WriterInput,
     Written,
     checkpoint_row,
+    joined,
     render_checkpoint,
     validate,
     write_checkpoint_file,
@@ -29,6 +30,27 @@ DEADLINE_SECONDS = 300
 """K-8."""
 _CHUNK_TOKENS = 200_000
 """A first checkpoint of a long imported session is read in stretches of this size, so that memory stays flat."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model writer is handed beside the stretch that it reads (K-4, K-11)."""
+
+    fork: Fork | None = None
+    original: tuple[Message, ...] = ()
+    ledger: Ledger | None = None
+    lookup: Lookup | None = None
+    notes: tuple[Note, ...] = ()
+    """Entries of the notes that no run has taken in yet (K-13)."""
+
+    def into(self, run: WriterInput) -> WriterInput:
+        """The run with all of this."""
+        handed = {name: getattr(self, name) for name in self.__struct_fields__}
+        return msgspec.structs.replace(run, **handed)
+
+    def took(self, done: Checkpoint | Written | WriterFailed | None = None) -> Usage | None:
+        """What the run took, by the ledger, which knows it also of a run that was cut off; else as the writer tells it."""
+        told = done.usage if done is not None else None
+        return (self.ledger.usage if self.ledger is not None else None) or told
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,12 +70,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """The memory root; None = no rendering for people."""
     economic: bool = False
     """A policy of fewer tokens is in force (C-18)."""
-    notes: tuple[Note, ...] = ()
-    """Entries of the notes that no run has taken in yet (K-13)."""
-    original: tuple[Message, ...] = ()
-    fork: Fork | None = None
-    ledger: Ledger | None = None
-    lookup: Lookup | None = None
+    asked: Asked = Asked()
+    """What a model is handed; nothing for a writer without one."""
 
 
 async def carry_out(run: Run, writer: Writer) -> Checkpoint | WriterFailed:
@@ -70,7 +88,7 @@ async def carry_out(run: Run, writer: Writer) -> Checkpoint | WriterFailed:
     except SojournError as error:
         return WriterFailed("retryable", str(error))  # the store refused: the session goes on and says so
     finally:
-        await _free(run)
+        await free_run(run)
     return row
 
 
@@ -87,13 +105,9 @@ def render_for_people(run: Run, row: Checkpoint) -> str:
 
 async def answer_of(writer: Writer, run: WriterInput) -> Written | WriterFailed:
     """A writer's answer within the deadline; whatever goes wrong in it is a failure of this run only (K-8)."""
-    return await _bounded(writer.write(run))
-
-
-async def _bounded(writing: Awaitable[Written | WriterFailed]) -> Written | WriterFailed:
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            return await writing
+            return await writer.write(run)
     except TimeoutError:
         return WriterFailed("retryable", f"no answer within {DEADLINE_SECONDS} s")
     except Exception as error:  # noqa: BLE001 (a host's writer may raise anything: the session has to go on)
@@ -101,12 +115,13 @@ async def _bounded(writing: Awaitable[Written | WriterFailed]) -> Written | Writ
 
 
 async def _written(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
-    written = await _bounded(_write(run, writer, after))
+    written = await _write(run, writer, after)
     if isinstance(written, WriterFailed):
         return written
     written = validate(written, run.mark)
     if not written.items and (writer.name == "model" or run.previous is not None):
-        return WriterFailed("retryable", "empty answer")  # report 71: nothing is no checkpoint
+        # Report 71: nothing is no checkpoint.
+        return WriterFailed("retryable", "empty answer", usage=written.usage, calls=written.calls)
     return written
 
 
@@ -115,20 +130,22 @@ async def _commit(run: Run, writer: Writer, written: Written, after: int) -> Che
     previous_id = run.previous.id if run.previous else None
     row = checkpoint_row(whole, written, writer.name, ids=run.ids, clock=run.clock, previous_id=previous_id)
     if writer.name == "model":
-        row = msgspec.structs.replace(row, notes=tuple(note.sha for note in run.notes))
+        row = msgspec.structs.replace(row, notes=tuple(note.sha for note in run.asked.notes))
     fence = Fence(epoch=run.lease.epoch, slot_generation=run.generation, undo_revision=run.undo_revision)
     slot = await run.store.slot(run.session_id)
     free = SetSlot(msgspec.structs.replace(slot, running=False))
     done = await run.store.commit(run.session_id, fence, [AddCheckpoint(row), free])
     if isinstance(done, Fenced):
-        return WriterFailed("cancelled", f"the session moved on meanwhile ({done.reason})")
+        reason = f"the session moved on meanwhile ({done.reason})"
+        return WriterFailed("cancelled", reason, usage=written.usage, calls=written.calls)
     return row
 
 
 async def _write(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
-    """The writer over (after, mark]; a very long stretch in chunks, each building on the items of the one before."""
+    """The writer over (after, mark]; a very long stretch in chunks, each building on the items of the one before. What stands
+    in view is asked for in the live request, whatever its length: it is a cache read there."""
     items = open_items(run.previous.items if run.previous else ())
-    earlier: list[Written] = []
+    done: list[Written] = []
     chunk: list[Message] = []
     size, start = 0, after
     async for message in run.store.stream(run.session_id, after=after):
@@ -136,52 +153,35 @@ async def _write(run: Run, writer: Writer, after: int) -> Written | WriterFailed
             break
         chunk.append(message)
         size += total(message_tokens(message))
-        if size >= _CHUNK_TOKENS:
-            written = await writer.write(_input(run, items, chunk, start))
+        if size >= _CHUNK_TOKENS and run.asked.fork is None:
+            written = await answer_of(writer, _input(run, items, chunk, start))
             if isinstance(written, WriterFailed):
-                return written
+                return _failed(written, done)
             items = open_items(written.items)
-            earlier.append(written)
+            done.append(written)
             start, chunk, size = message.seq, [], 0
-    written = await writer.write(_input(run, items, chunk, start))
-    return written if isinstance(written, WriterFailed) else _joined([*earlier, written])
+    written = await answer_of(writer, _input(run, items, chunk, start))
+    return _failed(written, done) if isinstance(written, WriterFailed) else joined([*done, written])
 
 
-def _joined(runs: Sequence[Written]) -> Written:
-    """The items of the last one, with what all of them did."""
-    if len(runs) == 1:
-        return runs[0]
-    kept = {item.id for item in runs[-1].items}
-    return msgspec.structs.replace(
-        runs[-1],
-        refused=tuple(one for run in runs for one in run.refused),
-        calls=tuple(one for run in runs for one in run.calls),
-        added=tuple(dict.fromkeys(one for run in runs for one in run.added if one in kept)),
-        closed=tuple(dict.fromkeys(one for run in runs for one in run.closed)),
-        checked=tuple(dict.fromkeys(one for run in runs for one in run.checked if one in kept)),
-        promoted=tuple(dict.fromkeys(one for run in runs for one in run.promoted)),
-    )
+def _failed(failure: WriterFailed, done: Sequence[Written]) -> WriterFailed:
+    """With what the chunks before it took."""
+    if not done:
+        return failure
+    spent = joined(done)
+    usage = spent.usage if failure.usage is None else failure.usage.plus(spent.usage)
+    return msgspec.structs.replace(failure, usage=usage, calls=(*spent.calls, *failure.calls))
 
 
 def _input(run: Run, items: tuple[Item, ...], chunk: Sequence[Message], start: int) -> WriterInput:
     upto = chunk[-1].seq if chunk else run.mark
-    whole = start == (run.previous.covered_seq if run.previous else 0) and upto == run.mark
-    return WriterInput(
-        items=items,
-        messages=tuple(chunk),
-        range=(start, upto),
-        trigger=run.trigger,
-        economic=run.economic,
-        notes=run.notes if upto == run.mark else (),
-        # A stretch too long for one reading is not in view either.
-        original=run.original if whole else (),
-        fork=run.fork if whole else None,
-        ledger=run.ledger,
-        lookup=run.lookup,
+    last = upto == run.mark
+    return (run.asked if last else msgspec.structs.replace(run.asked, notes=())).into(
+        WriterInput(items=items, messages=tuple(chunk), range=(start, upto), trigger=run.trigger, economic=run.economic)
     )
 
 
-async def _free(run: Run) -> None:
+async def free_run(run: Run) -> None:
     """Gives the slot back, unless a newer run holds it already."""
     slot = await run.store.slot(run.session_id)
     if slot.running and slot.generation == run.generation:
