@@ -56,6 +56,20 @@ def test_new_items_stand_behind_the_present_ones_of_their_section() -> None:
     assert done.written.closed == done.written.refused == done.written.promoted == ()
 
 
+@pytest.mark.design("K-6", "K-12")
+@pytest.mark.report(90)
+@pytest.mark.parametrize("operation", ["x {id}", "x {id} superseded", "= {id} directives: push when you like"])
+def test_a_rule_is_taken_back_by_the_user_only(operation: str) -> None:
+    rule = item("never push to main", section=D, sources=(3,))
+    silent = applied(operation.format(id=rule.id), rule, messages=(says("I go on."), calls("bash", "x di-1: no more rules")))
+    assert silent.valid == 0
+    assert silent.written.refused[0].startswith("the user has said nothing since")
+    assert texts(silent.written) == ["never push to main"]
+    spoken = applied(operation.format(id=rule.id), rule, messages=(says("a"), says("b"), says("c"), user("push when you like")))
+    assert spoken.valid == 1
+    assert "never push to main" not in texts(spoken.written)
+
+
 @pytest.mark.design("K-2")
 def test_a_replacement_takes_the_place_and_the_messages_of_what_it_replaces() -> None:
     old = msgspec.structs.replace(A, sources=(7, 9))

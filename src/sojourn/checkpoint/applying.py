@@ -140,6 +140,8 @@ class _Draft:
         self._refused: list[str] = []
         self._unsourced: dict[str, tuple[int, ...]] = {}
         """New items whose messages are still to be found, with those of the item that each replaces."""
+        self._spoke = max((message.seq for message in run.messages if user_texts([message])), default=0)
+        """The newest message of the stretch in which the user says something; 0 = there is none."""
         self._valid = 0
 
     def refuse(self, line: str, reason: str) -> None:
@@ -193,12 +195,18 @@ class _Draft:
                 return "no open item has this id"
             if present.by == "user" and not isinstance(operation, Promote):
                 return "a person wrote this item"
-            if isinstance(operation, Close | Promote):
+            if isinstance(operation, Promote):
                 return ""
-            section = operation.section or present.section
-        else:
-            section = operation.section
-        return self._unfit(section, operation.text)
+            standing = present.section is Section.DIRECTIVES and not self._revoked(present)
+            held = "the user has said nothing since" if standing else ""
+            if isinstance(operation, Close):
+                return held
+            return self._unfit(operation.section or present.section, operation.text) or held
+        return self._unfit(operation.section, operation.text)
+
+    def _revoked(self, rule: Item) -> bool:
+        """Whether the user may have taken a rule back: only what they said after it can, never a tool's or the model's word."""
+        return self._spoke > max(rule.sources, default=rule.written_seq)
 
     def _unfit(self, section: Section, text: str) -> str:
         if not text.strip():

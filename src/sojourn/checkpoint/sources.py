@@ -10,6 +10,7 @@ from sojourn.checkpoint.extract.words import terms
 
 _RAREST = 3
 """Terms of an item that are looked for."""
+_SAID = 0.6
 _MOST = 3
 """Messages that an item rests on."""
 _THEIR_OWN = frozenset({Section.INTENT, Section.DIRECTIVES})
@@ -19,6 +20,12 @@ class _Said(NamedTuple):
     seq: int
     user: bool
     terms: frozenset[str]
+
+
+def is_said(text: str, speech: str) -> bool:
+    """Whether the speech says it, in whatever order: it holds three in five of its words at least."""
+    words = terms(text)
+    return bool(words) and len(words & terms(speech)) >= _SAID * len(words)
 
 
 def find_sources(items: Sequence[tuple[Section, str]], evidence: Evidence) -> list[tuple[int, ...]]:

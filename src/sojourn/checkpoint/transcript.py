@@ -43,13 +43,13 @@ def tell(messages: Sequence[Message]) -> tuple[Told, ...]:
 def transcript(told: Sequence[Told], budget: int) -> str:
     """The messages, within about ``budget`` estimated tokens: the largest results are cut first, head and tail kept with a
     count between, then the other results; what the user wrote is cut only where nothing else is left."""
+    text = "\n".join(one.text for one in told)
     whole = sum(one.tokens for one in told)
-    if whole <= budget:
-        return "\n".join(one.text for one in told)
+    if whole <= budget and tokens_of(text) <= budget:  # each was rounded by itself
+        return text
     messages = [one.message for one in told]
     stored = sum(total(message_tokens(message)) for message in messages)
     room = max(stored - (whole - budget), stored * budget // whole)
-    text = ""
     for _ in range(_TRIES):
         trims = trim_tail(messages, max(0, room), tokens_of)
         text = "\n".join(_text(apply_trims(message, trims)) for message in messages)

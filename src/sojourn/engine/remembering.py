@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from sojourn.base import Item, Section, SojournError
-from sojourn.checkpoint import Note
+from sojourn.checkpoint import Note, is_said
 from sojourn.engine.state import State
 from sojourn.memory import Belonging, Document, Locator, MemoryStore, Promoted, layout, note_entries, promote
-from sojourn.record import Checkpoint
+from sojourn.record import Checkpoint, Text
 from sojourn.window import OpeningSection, SectionName
 
 _PROVEN = frozenset({Section.DIRECTIVES, Section.DECISIONS, Section.KNOWLEDGE, Section.ERRORS})
@@ -62,7 +62,7 @@ async def take_over(state: State, row: Checkpoint, before: Checkpoint | None) ->
         taken = [*row.notes, *(before.notes if before else ())]
         if taken:
             await memory.take_out(_notes(state), taken, who="writer")
-        facts = _proven(state, row, before)
+        facts = await _proven(state, row, before)
         if facts and state.session.project_id:
             done = await promote(memory, state.session.project_id, facts)
             if done.added or done.replaced:
@@ -73,16 +73,29 @@ async def take_over(state: State, row: Checkpoint, before: Checkpoint | None) ->
         state.emit("notice", key="memory_failed", problem=str(error))
 
 
-def _proven(state: State, row: Checkpoint, before: Checkpoint | None) -> list[Promoted]:
-    """Items that the writer holds for durable: a rule of the user at once, anything else once it has outlived a checkpoint."""
+async def _proven(state: State, row: Checkpoint, before: Checkpoint | None) -> list[Promoted]:
+    """Items that the writer holds for durable: a rule once a message of the user says it, anything else once it has outlived a
+    checkpoint. A rule that only a file, a result or the model speaks of gets no authority over later sessions."""
     date = datetime.fromtimestamp(state.ports.clock.now() / 1_000, UTC).date().isoformat()
     stood = {item.id for item in before.items} if before else set()
-    proposed = set(row.promoted)
-    return [
-        Promoted(_heading(item), item.text, state.session.id, max(item.sources, default=item.written_seq), date)
-        for item in row.items
-        if item.id in proposed and item.section in _PROVEN and (item.section is Section.DIRECTIVES or item.id in stood)
-    ]
+    found: list[Promoted] = []
+    for item in row.items:
+        if item.id not in row.promoted or item.section not in _PROVEN:
+            continue
+        rule = item.section is Section.DIRECTIVES
+        if await _is_the_users(state, item) if rule else item.id in stood:
+            seq = max(item.sources, default=item.written_seq)
+            found.append(Promoted(_heading(item), item.text, state.session.id, seq, date))
+    return found
+
+
+async def _is_the_users(state: State, item: Item) -> bool:
+    for seq in item.sources:
+        for message in await state.ports.store.messages(state.session.id, after=seq - 1, upto=seq):
+            spoken = " ".join(part.text for part in message.parts if isinstance(part, Text))
+            if message.role == "user" and message.origin == "user" and is_said(item.text, spoken):
+                return True
+    return item.by == "user"
 
 
 def _heading(item: Item) -> Literal["Rules", "Decisions", "Durable knowledge"]:
