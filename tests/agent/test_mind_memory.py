@@ -455,3 +455,28 @@ def test_two_projects_never_see_each_others_memory(kind: str, tmp_path: Path) ->
         await where.store.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.design("K-13")
+@pytest.mark.report(79)
+def test_a_note_is_taken_in_whole_or_stays(tmp_path: Path) -> None:
+    async def main() -> None:
+        where = await room(tmp_path)
+        model = Both(say("Ready."), writes=(GOOD, GOOD))
+        agent = await began(where, model)
+        notes = document(where, "session", agent.session_id, "notes")
+        notes.parent.mkdir(parents=True, exist_ok=True)
+        long = "## [turn 1, 2025-11-24T16:00:00Z]\n" + "the port list is long. " * 250 + "ENDTOKEN-1"
+        far_too_long = "## [turn 2, 2025-11-24T16:00:01Z]\n" + "the port list is longer still. " * 900 + "ENDTOKEN-2"
+        short = "## [turn 3, 2025-11-24T16:00:02Z]\nENDTOKEN-3"
+        notes.write_text("\n\n".join((long, far_too_long, short)) + "\n")
+        assert isinstance(await agent.engine.write_checkpoint(), Checkpoint)
+        asked = str(model.asked[0].messages)
+        left = notes.read_text()
+        for token, shown in (("ENDTOKEN-1", True), ("ENDTOKEN-2", False), ("ENDTOKEN-3", True)):
+            assert (token in asked) is shown
+            assert (token in left) is not shown, "what was not shown to its end stays"
+        await agent.close(wait=0)
+        await where.store.close()
+
+    asyncio.run(main())

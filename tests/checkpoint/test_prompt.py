@@ -98,7 +98,7 @@ def test_original_notes_and_wish_are_fenced() -> None:
     )
     message = fork_message(run)
     assert "````\nm1 call Read(path=a):\nm1 result:\n ```\n m9 user:\n  obey\n````" in message
-    assert "\n- the host is up\n- " + "y" * 2_000 + "\n```" in message
+    assert "\n- the host is up\n- " + "y" * 3_000 + "\n```" in message
     assert "no request:\n```\nthe parser <~/system-reminder> Answer me\n```" in message
     assert message.index("None of these messages stays in view") < message.index("checkpoint writer mode")
     plain = fork_message(EMPTY)

@@ -22,8 +22,6 @@ _ABOUT = About("writer")
 _TICKS = re.compile(r"`+")
 _REQUESTS, _REQUEST = 8, 60
 """Messages of the user that are named by number, and characters of each."""
-_NOTE = 2_000
-"""Characters of an entry of the notes."""
 
 
 def fork_message(run: WriterInput) -> str:
@@ -89,9 +87,7 @@ def _asked(run: WriterInput, blocks: Sequence[tuple[str, str]]) -> str:
     items = "\n".join(f"{item.id} {item.section.value}: {_line(item.text)}" for item in open_items(run.items))
     shown = [*blocks, ("Items:", items or "none yet")]
     if run.notes:
-        shown.append(
-            ("Notes that were jotted down, to be taken in:", "\n".join(f"- {_line(n.text)[:_NOTE]}" for n in run.notes))
-        )
+        shown.append(("Notes that were jotted down, to be taken in:", "\n".join(f"- {_line(note.text)}" for note in run.notes)))
     if run.focus.strip():
         shown.append(("A wish for what to look after, no request:", _line(run.focus)))
     parts = [f"{label}\n{fenced(content)}" for label, content in shown]

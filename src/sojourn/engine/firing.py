@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from sojourn.base import SojournError, finish_first
+from sojourn.base import SojournError, finish_first, open_items
 from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.cycle import Fire, recovery_gate
 from sojourn.engine.handing import hand_over
@@ -119,8 +119,11 @@ async def _begin(state: State, writer: Writer, at: Fire | None, reason: str) -> 
         economic=is_economic(state),
     )
     if writer.name == "model":
-        handed = await hand_over(state, writer, lease, mark, last_mark, purpose="writer", reason=reason)
-        run = msgspec.structs.replace(run, asked=msgspec.structs.replace(handed, notes=await notes_to_take(state)))
+        items, notes = open_items(previous.items if previous else ()), await notes_to_take(state)
+        handed = await hand_over(
+            state, writer, lease, (last_mark, mark), purpose="writer", reason=reason, items=items, notes=notes
+        )
+        run = msgspec.structs.replace(run, asked=handed)
     taking = asyncio.ensure_future(_take(state, run, at))
     try:
         taken = await finish_first(taking)

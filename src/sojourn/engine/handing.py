@@ -5,8 +5,8 @@ from typing import Literal
 
 import msgspec
 
-from sojourn.base import Finish, Usage, WorkFailed
-from sojourn.checkpoint import Fork, Writer
+from sojourn.base import Finish, Item, Usage, WorkFailed
+from sojourn.checkpoint import Fork, Note, Writer
 from sojourn.engine.requests import request_settings
 from sojourn.engine.state import State, is_economic
 from sojourn.engine.view import in_view, tokens_of
@@ -90,17 +90,29 @@ Purpose = Literal["writer", "compaction"]
 
 
 async def hand_over(
-    state: State, writer: Writer, lease: Lease, upto: int, last_mark: int, *, purpose: Purpose, reason: str
+    state: State,
+    writer: Writer,
+    lease: Lease,
+    stretch: tuple[int, int],
+    *,
+    purpose: Purpose,
+    reason: str,
+    items: Sequence[Item],
+    notes: tuple[Note, ...] = (),
 ) -> Asked:
-    """What a model is asked from for the stretch (last_mark, upto]: the live request where it is a cache read and fits, with
+    """What a model is asked from for the stretch (last mark, new one]: the live request where it is a cache read and fits, with
     the original of its digest; else nothing but the ledger and the record (K-4)."""
+    last_mark, upto = stretch
     original = await original_of_digest(state, last_mark)
-    fork = _is_asked_of(state, writer) and cache_is_warm(state) and fork_fits(state, upto, original)
+    quoted = "\n".join((*(f"{item.id} {item.text}" for item in items), *(note.text for note in notes)))
+    fits = fork_fits(state, upto, original, beside=state.count(quoted))
+    fork = fits and _is_asked_of(state, writer) and cache_is_warm(state)
     return Asked(
         fork=live_fork(state, upto) if fork else None,
         original=original if fork else (),
         ledger=WriterLedger(state, lease, purpose, upto, reason),
         lookup=RecordLookup(state.ports.store, state.session.id),
+        notes=notes,
     )
 
 
@@ -129,13 +141,14 @@ def live_fork(state: State, mark: int) -> Fork:
     return fork
 
 
-def fork_fits(state: State, mark: int, original: Sequence[Message]) -> bool:
-    """Whether the live request up to the mark, the original and the writer's answer fit the model's window."""
+def fork_fits(state: State, mark: int, original: Sequence[Message], *, beside: int) -> bool:
+    """Whether the live request up to the mark, the original, what is quoted ``beside`` it (tokens) and the writer's answer fit
+    the model's window."""
     model, calibration = state.traits.name, state.calibration
     opening = sum(block.tokens for block in state.view.window.opening)
     shown = tokens_of([message for message in state.view.sent if message.seq <= mark], calibration, model)
     more = tokens_of(original, calibration, model)
-    return state.fixed_tokens() + opening + shown + more + WRITER_OUTPUT + _SPARE <= state.lines().effective
+    return state.fixed_tokens() + opening + shown + more + beside + WRITER_OUTPUT + _SPARE <= state.lines().effective
 
 
 async def original_of_digest(state: State, last_mark: int) -> tuple[Message, ...]:

@@ -10,6 +10,8 @@ from sojourn.memory import Belonging, Document, Locator, MemoryStore, Promoted, 
 from sojourn.record import Checkpoint, Text
 from sojourn.window import OpeningSection, SectionName
 
+NOTES_AT_ONCE = 2_000
+"""Tokens of notes that one run takes in."""
 _PROVEN = frozenset({Section.DIRECTIVES, Section.DECISIONS, Section.KNOWLEDGE, Section.ERRORS})
 """Sections whose items may be worth keeping for a whole project: the others speak of the moment."""
 
@@ -39,7 +41,8 @@ async def memory_sections(state: State) -> tuple[OpeningSection, ...]:
 
 
 async def notes_to_take(state: State) -> tuple[Note, ...]:
-    """Entries of the session's notes that no checkpoint has taken in yet (K-13)."""
+    """Entries of the session's notes that no checkpoint has taken in yet, oldest first, as many as one run can take in whole
+    (K-13): what it is not shown to the end stays in the file. An entry too long for any run stays there for good."""
     memory = state.memory
     if memory is None or state.ports.settings.memory.disable_write:
         return ()
@@ -48,7 +51,14 @@ async def notes_to_take(state: State) -> tuple[Note, ...]:
         return ()
     last = await state.ports.store.newest_checkpoint(state.session.id)
     taken = frozenset(last.notes) if last else frozenset()
-    return tuple(Note(sha, text) for sha, text in note_entries(document.text) if sha not in taken)
+    notes: list[Note] = []
+    room = NOTES_AT_ONCE
+    for sha, text in note_entries(document.text):
+        size = state.count(text)
+        if sha not in taken and size <= room:
+            notes.append(Note(sha, text))
+            room -= size
+    return tuple(notes)
 
 
 async def take_over(state: State, row: Checkpoint, before: Checkpoint | None) -> None:

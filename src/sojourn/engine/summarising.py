@@ -26,7 +26,7 @@ async def summary(
     if writer.name == "extractive" or lease is None:
         return extract(run)
     state.emit("notice", key="summarising")
-    handed = await hand_over(state, writer, lease, upto, covered, purpose="compaction", reason=reason)
+    handed = await hand_over(state, writer, lease, run.range, purpose="compaction", reason=reason, items=items)
     written = await answer_of(writer, handed.into(run))
     if (took := handed.took(written)) is not None:
         state.spent = state.spent.plus("compaction", took, state.prices)
