@@ -480,3 +480,27 @@ def test_a_note_is_taken_in_whole_or_stays(tmp_path: Path) -> None:
         await where.store.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.design("K-13", "W-12", "R-6")
+def test_an_undo_gives_back_the_notes_and_the_page_of_a_checkpoint_that_it_takes_away(tmp_path: Path) -> None:
+    async def main() -> None:
+        where = await room(tmp_path)
+        agent = await began(where, Both(say("Ready."), say("More."), writes=(GOOD,)))
+        notes = document(where, "session", agent.session_id, "notes")
+        page = notes.with_name("checkpoint.md")
+        notes.parent.mkdir(parents=True, exist_ok=True)
+        notes.write_text("## [turn 1, 2025-11-24T16:00:00Z]\nNOTETOKEN-1\n")
+        assert isinstance(await agent.engine.write_checkpoint(), Checkpoint)
+        assert "NOTETOKEN-1" not in notes.read_text()
+        assert page.exists()
+        await agent.engine.undo()
+        assert notes.read_text().count("NOTETOKEN-1") == 1
+        assert not page.exists()
+        await agent.engine.redo()
+        assert "NOTETOKEN-1" not in notes.read_text()
+        assert page.exists()
+        await agent.close(wait=0)
+        await where.store.close()
+
+    asyncio.run(main())

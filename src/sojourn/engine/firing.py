@@ -115,7 +115,6 @@ async def _begin(state: State, writer: Writer, at: Fire | None, reason: str) -> 
         trigger=trigger,
         clock=ports.clock,
         ids=ports.ids,
-        documents=ports.documents,
         economic=is_economic(state),
     )
     if writer.name == "model":
@@ -175,7 +174,7 @@ async def _settle(state: State, run: Run, writer: Writer, at: Fire | None) -> Ch
         newest = await run.store.newest_checkpoint(run.session_id)
         if newest is not None:  # an undo may have come since, and taken this one back
             state.mark = newest.covered_seq
-        if problem := render_for_people(run, done):
+        if problem := render_for_people(state.ports.documents, run.session_id, done):
             state.emit("notice", key="rendering_failed", problem=problem)
         await take_over(state, done, run.previous)
         state.emit("checkpoint_written", checkpoint=done)

@@ -1,5 +1,6 @@
 """What an opening shows of durable knowledge, and what a checkpoint gives to it (K-12, K-13, W-3 rows 5 to 8)."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -59,6 +60,25 @@ async def notes_to_take(state: State) -> tuple[Note, ...]:
             notes.append(Note(sha, text))
             room -= size
     return tuple(notes)
+
+
+async def move_notes(state: State, *, into_file: Sequence[str], out_of_file: Sequence[str]) -> None:
+    """After an undo or redo: entries, by their hashes, that a checkpoint had taken in come back from the document's earlier
+    texts; those of one that holds again leave. What cannot be found or written is told."""
+    memory = state.memory
+    if memory is None or not (into_file or out_of_file):
+        return
+    try:
+        if out_of_file:
+            await memory.take_out(_notes(state), out_of_file, who="writer")
+        present = await memory.read(_notes(state))
+        there = {sha for sha, _ in note_entries(present.text)} if present else set()
+        earlier = {sha: text for version in await memory.versions(_notes(state)) for sha, text in note_entries(version.text)}
+        for sha in dict.fromkeys(into_file):
+            if sha not in there and sha in earlier:
+                await memory.append(_notes(state), earlier[sha], who="user")
+    except SojournError as error:
+        state.emit("notice", key="memory_failed", problem=str(error))
 
 
 async def take_over(state: State, row: Checkpoint, before: Checkpoint | None) -> None:

@@ -1,9 +1,13 @@
 """Undo and redo by rows: the exact earlier view returns (R-4, W-12)."""
 
+from collections.abc import Sequence
+
 from sojourn.base import UserMistake
+from sojourn.engine.remembering import move_notes
 from sojourn.engine.state import State
 from sojourn.engine.types import Undone
-from sojourn.record import AddUndo, Undo
+from sojourn.engine.writing import render_for_people
+from sojourn.record import AddUndo, Checkpoint, Undo
 
 
 async def undo(state: State) -> Undone:
@@ -48,10 +52,27 @@ async def redo(state: State) -> Undone:
     )
 
 
+async def _follow(state: State, before: Sequence[Checkpoint], after: Sequence[Checkpoint]) -> None:
+    """The files follow the rows: the rendering is of the checkpoint that holds now, and notes that one which no longer holds
+    had taken in stand in their file again."""
+    held, holds = {row.id for row in before}, {row.id for row in after}
+    if held == holds:
+        return
+    problem = render_for_people(state.ports.documents, state.session.id, after[-1] if after else None)
+    if problem:
+        state.emit("notice", key="rendering_failed", problem=problem)
+    gone = [sha for row in before if row.id not in holds for sha in row.notes]
+    back = [sha for row in after if row.id not in held for sha in row.notes]
+    await move_notes(state, into_file=gone, out_of_file=back)
+
+
 async def _apply(state: State, row: Undo, what: str) -> Undone:
+    store, session_id = state.ports.store, state.session.id
+    before = await store.checkpoints(session_id)
     await state.commit(AddUndo(row))
     await state.restore_prefix(state.offered, state.next_fixed)
     await state.load()
+    await _follow(state, before, await store.checkpoints(session_id))
     level = state.level().tokens
     undone = Undone(undo=row, what=what, level=level, over_hard=level > state.lines().hard)
     state.emit("undone", what=what, over_hard=undone.over_hard)

@@ -66,8 +66,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     trigger: int
     clock: Clock
     ids: Ids
-    documents: Path | None
-    """The memory root; None = no rendering for people."""
     economic: bool = False
     """A policy of fewer tokens is in force (C-18)."""
     asked: Asked = Asked()
@@ -92,12 +90,17 @@ async def carry_out(run: Run, writer: Writer) -> Checkpoint | WriterFailed:
     return row
 
 
-def render_for_people(run: Run, row: Checkpoint) -> str:
-    """Writes the rendering that people read; answers what went wrong, "" if nothing: the row is committed either way."""
-    if run.documents is None:
+def render_for_people(documents: Path | None, session_id: str, row: Checkpoint | None) -> str:
+    """Writes the rendering that people read, or takes it away where no checkpoint holds (None); answers what went wrong, "" if
+    nothing: the record is as it is either way. ``documents`` None: nobody reads any."""
+    if documents is None:
         return ""
+    path = path_of(documents, layout.checkpoint(session_id))
     try:
-        write_checkpoint_file(path_of(run.documents, layout.checkpoint(run.session_id)), render_checkpoint(row))
+        if row is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_checkpoint_file(path, render_checkpoint(row))
     except (SojournError, OSError) as error:
         return str(error)
     return ""
