@@ -140,19 +140,27 @@ def test_plan_and_skills_of_a_stored_session(tmp_path: Path) -> None:
         model = Told(call("skill", name="release"), say(PLAN), call("skill", name="tidy"), say("done"))
         agent = await agent_in(where, model, mode="plan", tools=(skill,))
         store, session_id = where.store, agent.session_id
+
+        async def stored() -> Session:
+            found = await store.session(session_id)
+            assert found is not None
+            return found
+
         assert await plan_to_accept(store, session_id) == 0
         await agent.turn("plan it")
         seq = await plan_to_accept(store, session_id)
         head = agent.engine.head
         assert [message_.parts[-1].text for message_ in await agent.engine.read(seq - 1, seq)] == [PLAN]
-        assert await skills_in_use(store, session_id) == ("release",)
+        assert await skills_in_use(store, await stored()) == ("release",)
         assert await accepted_plan(store, agent.engine.session) == Plan()
         await agent.engine.accept_plan(seq)
         await agent.set_mode("full")
         await agent.turn("do it")
         assert await accepted_plan(store, agent.engine.session) == Plan(PLAN, seq)
-        assert await skills_in_use(store, session_id, after=head, before=("release",)) == ("tidy", "release")
-        assert await skills_in_use(store, session_id, after=head) == ("tidy",)
+        assert await skills_in_use(store, await stored(), after=head, before=("release",)) == ("tidy", "release")
+        assert await skills_in_use(store, await stored(), after=head) == ("tidy",)
+        late = msgspec.structs.replace(await stored(), head=head + 2_000)
+        assert await skills_in_use(store, late) == ("tidy",), "an old session is looked at from its newest 2,000 messages on"
         gone = Session(id=session_id, plan_seq=agent.engine.head + 9)
         assert await accepted_plan(store, gone) == Plan()
         await agent.close()

@@ -3,20 +3,19 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from sojourn.agent.calling import Charge
 from sojourn.agent.permissions import PLAN_MODE
 from sojourn.agent.remembering import Remembering, recall
-from sojourn.agent.state import accepted_plan, plan_to_accept, skills_in_use
+from sojourn.agent.state import plan_to_accept, skills_in_use, standing
 from sojourn.agent.tasks import Registry, todos
 from sojourn.base import Clock
 from sojourn.config import Settings
 from sojourn.engine import Engine
 from sojourn.memory import Belonging
 from sojourn.reminders import Todo
-from sojourn.window import OpeningSection, state_section
-
-_LOOKED_BACK = 2_000
-"""Messages in which a process that comes to a session looks for skills in use."""
+from sojourn.window import OpeningSection
 
 
 class Mind:
@@ -57,14 +56,11 @@ class Mind:
 
     async def sections(self) -> tuple[OpeningSection, ...]:
         """Row 2b of a window that opens: mode, skills and plan from their own state, never from a summary."""
-        store, session = self._engine.store, self._engine.session
-        head = self._engine.head
-        after = max(self._skills_upto, head - _LOOKED_BACK)  # a window must not cost more in an older session (R-10)
-        self._skills = await skills_in_use(store, session.id, after=after, before=self._skills)
+        store, head = self._engine.store, self._engine.head
+        session = msgspec.structs.replace(self._engine.session, head=head)
+        self._skills = await skills_in_use(store, session, after=self._skills_upto, before=self._skills)
         self._skills_upto = head
-        plan = await accepted_plan(store, session)
-        shown = state_section(self._charge.mode, plan.text, plan.seq, skills=self._skills)
-        return (shown,) if shown is not None else ()
+        return await standing(store, session, self._charge.mode, self._skills)
 
     async def leave(self, before: str, after: str) -> None:
         """The mode changes. Leaving plan mode accepts the plan that was made in it."""

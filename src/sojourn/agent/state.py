@@ -10,9 +10,11 @@ import msgspec
 
 from sojourn.record import Message, Reminder, Session, Store, Text, ToolCall
 from sojourn.tools.skill import SKILL
-from sojourn.window.boundary import is_finished, makes_calls
+from sojourn.window import OpeningSection, is_finished, state_section
+from sojourn.window.boundary import makes_calls
 
 SKILLS_MOST = 10
+_SKILLS_BACK = 2_000
 LOOKED_BACK = 400
 """Messages in which the plan is looked for when plan mode is left."""
 _STEPS_LEAST = 2
@@ -42,11 +44,11 @@ def active_skills(messages: Iterable[Message], before: Sequence[str] = ()) -> tu
     return tuple(dict.fromkeys(reversed(found)))[:SKILLS_MOST]
 
 
-async def skills_in_use(store: Store, session_id: str, *, after: int = 0, before: Sequence[str] = ()) -> tuple[str, ...]:
+async def skills_in_use(store: Store, session: Session, *, after: int = 0, before: Sequence[str] = ()) -> tuple[str, ...]:
     """``active_skills`` of the session's messages behind ``after``, in constant memory: an opening reads on from where the
-    one before it stopped."""
+    one before it stopped, and a process that comes to a long session looks at its newest 2,000 messages only (R-10)."""
     known = tuple(before)
-    async for message in store.stream(session_id, after=after):
+    async for message in store.stream(session.id, after=max(after, session.head - _SKILLS_BACK)):
         if message.role == "assistant":
             known = active_skills((message,), known)
     return known
@@ -77,6 +79,14 @@ async def plan_to_accept(store: Store, session_id: str) -> int:
     """``plan_in`` of the newest messages of the record, which reach back further than the view may."""
     newest = await store.messages(session_id, limit=LOOKED_BACK, newest_first=True)
     return plan_in(newest[::-1])
+
+
+async def standing(store: Store, session: Session, mode: str, skills: Sequence[str]) -> tuple[OpeningSection, ...]:
+    """Row 2b of a window that opens: mode, skills and the accepted plan as the record has them; () where there is nothing to
+    say."""
+    plan = await accepted_plan(store, session)
+    shown = state_section(mode, plan.text, plan.seq, skills=skills)
+    return () if shown is None else (shown,)
 
 
 async def accepted_plan(store: Store, session: Session) -> Plan:

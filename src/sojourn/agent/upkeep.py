@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from sojourn.agent.pricing import Pricing
-from sojourn.agent.state import accepted_plan, skills_in_use
+from sojourn.agent.state import skills_in_use, standing
 from sojourn.agent.writing import connected, writer_for
 from sojourn.base import UserMistake
 from sojourn.checkpoint import ExtractiveWriter
@@ -19,7 +19,7 @@ from sojourn.engine.types import OnEvent
 from sojourn.memory import LocalMemory
 from sojourn.models.types import Choice
 from sojourn.record import Store
-from sojourn.window import OpeningSection, state_section
+from sojourn.window import OpeningSection
 from sojourn.wire import Model, Traits
 
 
@@ -45,6 +45,11 @@ async def open_for_upkeep(
     """
     session = await store.session(session_id)
     traits = await last_traits(store, session_id)
+
+    async def gather() -> tuple[OpeningSection, ...]:
+        now = await store.session(session_id)
+        return await standing(store, now, now.mode, await skills_in_use(store, now)) if now else ()
+
     model, why = None, ""
     try:
         model = await _model(session.model if session else "", traits, settings, environ, store)
@@ -62,7 +67,7 @@ async def open_for_upkeep(
             writer=writer,
             documents=documents,
             memory=LocalMemory(documents) if documents is not None else None,
-            gather_sections=lambda: standing(store, session_id),
+            gather_sections=gather,
             on_event=on_event,
         )
         try:
@@ -72,16 +77,6 @@ async def open_for_upkeep(
     finally:
         if model is not None:
             await model.close()
-
-
-async def standing(store: Store, session_id: str) -> tuple[OpeningSection, ...]:
-    """Row 2b of a window that is opened between turns: mode, plan and skills as the record has them."""
-    session = await store.session(session_id)
-    if session is None:
-        return ()
-    plan = await accepted_plan(store, session)
-    shown = state_section(session.mode, plan.text, plan.seq, skills=await skills_in_use(store, session_id))
-    return (shown,) if shown is not None else ()
 
 
 async def _model(label: str, traits: Traits | None, settings: Settings, environ: Mapping[str, str], store: Store) -> Model:

@@ -34,7 +34,7 @@ from sojourn.engine.pinning import pin_text, unpin
 from sojourn.engine.requests import Requests, output_asked
 from sojourn.engine.situation import situation
 from sojourn.engine.state import GatherSections, Ports, Present, RefreshPrefix, State, prefix_tokens
-from sojourn.engine.switching import SHARES, compact, draw_first_trigger, gather_sections, largest_parts, open_first, switch
+from sojourn.engine.switching import SHARES, compact, draw_first_trigger, largest_parts, open_first, switch
 from sojourn.engine.types import Answer, Context, OnEvent, Projected, Rebuilt, Undone, summarise
 from sojourn.engine.undoing import redo, undo
 from sojourn.engine.view import in_view
@@ -328,6 +328,7 @@ class Engine:
         """
         state = self._state
         if state.stale:
+            await state.restore_prefix(state.offered, state.next_fixed)
             await state.load()
         if state.lease is not None:
             await self._take_inbox()
@@ -404,7 +405,6 @@ class Engine:
             await open_first(state)
         before = state.level().tokens
         await state.offer_fresh_prefix()
-        await gather_sections(state)
         window = await compact(state, "manual", focus=focus)
         return Rebuilt(window.outcome if window else "insert_failed", window, before, state.level().tokens)
 

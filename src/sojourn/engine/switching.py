@@ -60,7 +60,6 @@ async def switch(
         _stop_if_looping(state)
     before = state.level().tokens
     await state.offer_fresh_prefix()
-    await gather_sections(state)
     tried: list[Came] = []
     while True:
         step = next_step(_ladder(state, reason == "manual", tried))
@@ -85,6 +84,7 @@ async def switch(
 
 async def compact(state: State, reason: str, outcome: str = "compacted", focus: str = "") -> Window | None:
     """A compaction window (W-14); None where there is nothing to compact. ``focus``: what a person asked to look after."""
+    await gather_sections(state)
     present = state.view.window
     checkpoint = await state.ports.store.newest_checkpoint(state.session.id)
     known = present.items if present.kind == "compaction" else (checkpoint.items if checkpoint else ())
@@ -100,6 +100,7 @@ async def compact(state: State, reason: str, outcome: str = "compacted", focus: 
 
 async def _rebuild(state: State, reason: str, outcome: str, shares: tuple[float, ...]) -> Window | None:
     """A rebuilt window; smaller budgets first while it would open above 60% of the trigger (C-11)."""
+    await gather_sections(state)  # after any wait for a writer, which may have taken notes in
     checkpoint = await state.ports.store.newest_checkpoint(state.session.id)
     present = state.view.window
     covered = max(checkpoint.covered_seq if checkpoint else 0, present.covered_seq)
@@ -162,10 +163,14 @@ async def _commit_window(
     await state.commit(*([PutPrefix(state.offered)] if state.offered else []), AddWindow(window))
     if kind != "start":
         state.window_steps.append(state.view.steps)
-    stored = await ports.store.window(window.id)
-    if stored is None:
-        raise WorkFailed(f"window {window.id} was written but cannot be read back", next_step="Run sojourn doctor.")
-    await state.show(stored)
+    try:
+        stored = await ports.store.window(window.id)
+        if stored is None:
+            raise WorkFailed(f"window {window.id} was written but cannot be read back", next_step="Run sojourn doctor.")
+        await state.show(stored)
+    except BaseException:
+        state.stale = True  # the record has the window: the view is read again before it is used
+        raise
     state.emit(
         "window_opened",
         window=stored,

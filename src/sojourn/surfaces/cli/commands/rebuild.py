@@ -6,7 +6,6 @@ from sojourn.surfaces.cli.options import (
     examples,
     json_option,
     one_session,
-    opened,
     record,
     run_async,
     session_argument,
@@ -28,14 +27,17 @@ from sojourn.surfaces.cli.windows import rebuilt_json, tell_rebuilt
 @set_option
 @run_async
 async def command(session: str, window: str | None, as_json: bool, overrides: tuple[str, ...]) -> None:
-    """Open a new window from the newest checkpoint. Nothing is lost: `sojourn undo` brings the earlier view back.
+    """Open a new window from the newest checkpoint; where it is not new enough, one is written first, by the session's model
+    if it can be reached. Nothing is lost: `sojourn undo` brings the earlier view back.
 
     --json prints one document: {"session", "outcome", "level_before", "level_after", "window"}.
     """
+    from sojourn.surfaces.cli.keeping_up import kept_up
+
     loaded = settings_for(overrides)
     async with record() as store:
         found = await one_session(store, session)
-        async with opened(store, found, loaded.settings, window) as engine:
+        async with kept_up(store, found, loaded, overrides, window) as engine:
             done = await engine.rebuild()
     if as_json:
         rebuilt_json(found.id, done)
