@@ -58,7 +58,7 @@ def test_auto_off_is_off_on_every_path(child: bool, recovered: bool, level: int)
 @pytest.mark.design("C-14")
 def test_auto_off_leaves_the_tiers() -> None:
     assert decide(at(200_000, auto=False, consumed=())) == Decision("send", fire=Fire(200_000, ALL, True))
-    assert decide(at(40_000, auto=False, consumed=(), writer_running=True)) == Decision("send", dirty=True)
+    assert decide(at(40_000, auto=False, consumed=(), writer_running=True)) == Decision("send")
 
 
 @pytest.mark.design("W-12")
@@ -87,9 +87,9 @@ def test_one_usage_record_opens_one_window(level: int, expected: Decision) -> No
 
 
 @pytest.mark.design("C-6")
-def test_recovered_skips_tiers_and_dirty() -> None:
+def test_recovered_skips_tiers() -> None:
     got = decide(at(150_000, recovered=True, consumed=(), writer_running=True))
-    assert (got.fire, got.dirty) == (None, False)
+    assert got.fire is None
 
 
 @pytest.mark.design("C-6", "W-12")
@@ -109,7 +109,7 @@ def test_recovered_after_an_undo_cuts_at_the_hard_line() -> None:
 def test_several_tiers_make_one_writer(level: int, tiers: tuple[int, ...]) -> None:
     got = decide(at(level, consumed=()))
     assert got.fire == (Fire(level, tiers, tiers == ALL) if tiers else None)
-    assert (got.then, got.dirty) == ("send", False)
+    assert got.then == "send"
 
 
 @pytest.mark.design("C-7")
@@ -128,10 +128,9 @@ def test_no_writer_for_children_and_with_writing_off(switch: str, value: bool) -
 
 
 @pytest.mark.design("C-7")
-def test_a_running_writer_makes_it_dirty_only_when_a_tier_is_crossed() -> None:
-    assert decide(at(40_000, consumed=(), writer_running=True, since_mark=0)) == Decision("send", dirty=True)
-    assert decide(at(35_999, consumed=(), writer_running=True)) == Decision("send")
-    assert decide(at(40_000, consumed=ALL[:1], writer_running=True)) == Decision("send")
+def test_while_a_writer_runs_no_other_one_starts() -> None:
+    assert decide(at(40_000, consumed=(), writer_running=True)) == Decision("send")
+    assert decide(at(40_000, consumed=())) == Decision("send", fire=Fire(40_000, ALL[:1], False))
 
 
 @pytest.mark.design("C-7")
@@ -150,13 +149,12 @@ def test_a_writer_needs_something_to_write_about(trigger: int, since_mark: int, 
     lines = msgspec.structs.replace(LINES, trigger=trigger, tiers=(20_000,))
     got = decide(Situation(level=25_000, lines=lines, since_mark=since_mark))
     assert (got.fire is not None) == fires
-    assert not got.dirty
 
 
 @pytest.mark.design("C-7", "C-8")
 def test_a_jump_over_everything_starts_a_writer_and_opens() -> None:
     assert decide(at(185_000, consumed=())) == Decision("open", "usage", fire=Fire(185_000, ALL, True))
-    assert decide(at(185_000, consumed=(), writer_running=True)) == Decision("open", "usage", dirty=True)
+    assert decide(at(185_000, consumed=(), writer_running=True)) == Decision("open", "usage")
 
 
 @pytest.mark.design("C-7")
@@ -175,9 +173,17 @@ def test_at_the_gate_the_last_tier_fires_again(level: int, fires: bool) -> None:
     assert decide(at(level)).fire is None
 
 
+@pytest.mark.design("C-7", "C-17")
+@pytest.mark.parametrize(("consumed", "again"), [(1, 0), (2, 1), (3, 2), (4, 3)])
+def test_at_the_gate_of_a_run_that_was_stopped_its_own_tier_fires_again(consumed: int, again: int) -> None:
+    level = ALL[consumed - 1] + 100
+    got = decide(at(level, consumed=ALL[:consumed], gate=level)).fire
+    assert got == Fire(level, (ALL[again],), again == 3), "no later tier is used up by it"
+
+
 @pytest.mark.design("C-7")
 def test_the_gate_waits_for_a_running_writer_and_for_something_new() -> None:
-    assert decide(at(165_000, gate=165_000, writer_running=True)) == Decision("send", dirty=True)
+    assert decide(at(165_000, gate=165_000, writer_running=True)) == Decision("send")
     assert decide(at(165_000, gate=165_000, since_mark=17_999)) == Decision("send")
 
 
@@ -308,14 +314,13 @@ def test_what_always_holds(s: Situation) -> None:
         assert got.then == "send"
     if s.recovered:
         assert got.then in ("send", "cut_incoming", "recover")
-        assert (got.fire, got.dirty) == (None, False)
+        assert got.fire is None
     if s.child:
         assert got.then != "open"
     if s.child or not s.checkpoints:
-        assert (got.fire, got.dirty) == (None, False)
+        assert got.fire is None
     if got.fire is not None:
         assert not s.writer_running
-        assert not got.dirty
         assert got.fire.tiers == tuple(sorted(set(got.fire.tiers)))
         assert set(got.fire.tiers) <= set(s.lines.tiers)
     assert bool(got.reason) == (got.then != "send")

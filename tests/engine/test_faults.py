@@ -731,10 +731,9 @@ def test_a_checkpoints_row_says_what_it_read_and_what_it_rests_on() -> None:
             assert started == [{"mark": one.covered_seq, "writer": "model", "reason": "asked for"} for one in (first, second)]
             assert [one["checkpoint"] for one in written] == [first, second]
             slot = await engine.store.slot(engine.session_id)
-            assert (slot.running, slot.generation, slot.dirty, slot.started, slot.mark) == (
+            assert (slot.running, slot.generation, slot.started, slot.mark) == (
                 False,
                 2,
-                False,
                 NOW,
                 second.covered_seq,
             )
@@ -816,8 +815,13 @@ def test_a_long_first_stretch_is_read_in_pieces_of_200_000_tokens() -> None:
             assert [run.range for run in writer.runs] == [(0, 2), (2, 4), (4, done.covered_seq)]
             assert [len(run.messages) for run in writer.runs] == [2, 2, done.covered_seq - 4]
             assert [run.items for run in writer.runs] == [(), (item(1),), (item(1), item(3))]
-            assert (done.refused, done.range) == (("a", "b", "c"), (0, done.covered_seq))
-            assert done.items == (item(4), item(2, "done")), "what left on the way stays in the record (K-2)"
+            rows = list(await engine.store.checkpoints(engine.session_id))
+            assert [row.range for row in rows] == [run.range for run in writer.runs]
+            assert [row.refused for row in rows] == [("a",), ("b",), ("c",)]
+            assert [row.previous_id for row in rows] == [None, rows[0].id, rows[1].id]
+            assert [row.items for row in rows] == [(item(1), item(2, "done")), (item(1), item(3)), (item(4),)]
+            assert done == rows[-1]
+            assert not (await engine.store.slot(engine.session_id)).running
         failing = Scripted(Written((item(1),), ("a",)), WriterFailed("retryable", "overloaded"))
         async with await engine_for(1_000_000, writer=failing) as engine:
             await engine.observe(large("user", 100_000), large("assistant", 100_000))
@@ -825,6 +829,10 @@ def test_a_long_first_stretch_is_read_in_pieces_of_200_000_tokens() -> None:
             await engine.observe(large("user", 10), large("assistant", 30_000))
             assert await engine.write_checkpoint() == WriterFailed("retryable", "overloaded")
             assert len(failing.runs) == 2
+            (kept,) = await engine.store.checkpoints(engine.session_id)
+            assert (kept.range, kept.items) == ((0, 2), (item(1),)), "what was read before the failure is not read again"
+            assert (await engine.context()).watermark == 2
+            assert not (await engine.store.slot(engine.session_id)).running
 
     asyncio.run(main())
 
@@ -897,7 +905,7 @@ def test_a_tier_is_crossed_at_its_very_level(tokens: int, started: int) -> None:
 
 
 @pytest.mark.design("K-9", "C-7")
-def test_while_a_writer_runs_the_slot_is_dirty_and_no_second_one_starts() -> None:
+def test_while_a_writer_runs_the_slot_is_held_and_no_second_one_starts() -> None:
     async def main() -> None:
         events: list[EngineEvent] = []
         writer = Scripted(0.05)
@@ -907,20 +915,16 @@ def test_while_a_writer_runs_the_slot_is_dirty_and_no_second_one_starts() -> Non
             run = asyncio.create_task(engine.write_checkpoint())
             await asyncio.sleep(0.01)
             slot = await engine.store.slot(engine.session_id)
-            assert (slot.running, slot.dirty, slot.generation, slot.started) == (True, False, 1, NOW)
-            # No tier is crossed that a writer was not started for: nothing has to be looked at again.
-            engine._state.view.window = msgspec.structs.replace(engine._state.view.window, tiers=(11_520,))
+            assert (slot.running, slot.generation, slot.started) == (True, 1, NOW)
             await engine.project()
-            assert not (await engine.store.slot(engine.session_id)).dirty
             assert await engine.write_checkpoint() is None
-            assert (await engine.store.slot(engine.session_id)).dirty
-            assert len(kinds(events, "writer_dirty")) == 1
+            assert len(kinds(events, "checkpoint_started")) == 1
             assert isinstance(await run, Checkpoint)
             assert len(writer.runs) == 1
             await talked(engine, 6)
             assert isinstance(await engine.write_checkpoint(), Checkpoint)
             slot = await engine.store.slot(engine.session_id)
-            assert (slot.running, slot.dirty, slot.generation) == (False, False, 2)
+            assert (slot.running, slot.generation) == (False, 2)
 
     asyncio.run(main())
 

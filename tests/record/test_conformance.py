@@ -426,8 +426,8 @@ def test_the_slot_is_taken_once(where: Where) -> None:
         assert await desk.refused(SetSlot(taken), slot_generation=0) == "slot"
         assert await desk.refused(SetSlot(taken), slot_generation=2) == "slot"
         assert await desk.store.slot(desk.sid) == taken
-        await desk.put(SetSlot(Slot(generation=1, dirty=True)), slot_generation=1)
-        assert await desk.store.slot(desk.sid) == Slot(generation=1, dirty=True)
+        await desk.put(SetSlot(Slot(generation=1, mark=7)), slot_generation=1)
+        assert await desk.store.slot(desk.sid) == Slot(generation=1, mark=7)
 
     at_desk(where, story)
 

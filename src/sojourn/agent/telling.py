@@ -38,7 +38,7 @@ def as_agent_event(event: EngineEvent) -> AgentEvent | None:
         case "notice":
             rest = {name: value for name, value in detail.items() if name != "key"}
             return Noticed(str(detail["key"]), rest)
-        case "writer_dirty" | "undone":
+        case "undone":
             return None
         case kind:
             return Noticed(kind, dict(detail))

@@ -12,14 +12,14 @@ def decide(s: Situation) -> Decision:
     line = s.lines.hard if s.window_undone else s.lines.trigger
     if s.recovered:
         return _after_recovery(s, line)
-    fire, dirty = _tiers(s)
+    fire = _tiers(s)
     if not s.auto:
-        return Decision("send", fire=fire, dirty=dirty)
+        return Decision("send", fire=fire)
     if s.level >= line and not _worth_waiting(s):
-        return Decision("compact" if s.child else "open", "usage", fire=fire, dirty=dirty)
+        return Decision("compact" if s.child else "open", "usage", fire=fire)
     if _cold(s):
-        return Decision("open", "cold_cache", fire=fire, dirty=dirty)
-    return Decision("send", fire=fire, dirty=dirty)
+        return Decision("open", "cold_cache", fire=fire)
+    return Decision("send", fire=fire)
 
 
 def _after_recovery(s: Situation, line: int) -> Decision:
@@ -33,22 +33,18 @@ def _after_recovery(s: Situation, line: int) -> Decision:
     return Decision("send")
 
 
-def _tiers(s: Situation) -> tuple[Fire | None, bool]:
-    """C-7: the writer to start, and whether a tier was crossed while one runs."""
-    if s.child or not s.checkpoints:
-        return None, False
+def _tiers(s: Situation) -> Fire | None:
+    """C-7: the writer to start. A tier that is crossed while one runs is not consumed: it fires when that has settled (K-9)."""
+    if s.child or not s.checkpoints or s.writer_running:
+        return None
     crossed = [tier for tier in s.lines.tiers if tier <= s.level and tier not in s.consumed]
     last = s.lines.tiers[-1:]
-    # The gate stands for a last tier whose writer failed: it is crossed once more.
-    if s.gate is not None and s.level >= s.gate and last and last[0] not in crossed:
-        crossed.append(last[0])
-    if not crossed:
-        return None, False
-    if s.writer_running:
-        return None, True
-    if s.since_mark < max(4_000, s.lines.trigger / 10):
-        return None, False
-    return Fire(level=s.level, tiers=tuple(crossed), last=crossed[-1] == last[0]), False
+    # The gate stands for the newest tier that was consumed for a writer of which nothing came: it is crossed once more.
+    if not crossed and last and s.gate is not None and s.level >= s.gate:
+        crossed = [max((tier for tier in s.lines.tiers if tier in s.consumed), default=last[0])]
+    if not crossed or s.since_mark < max(4_000, s.lines.trigger / 10):
+        return None
+    return Fire(level=s.level, tiers=tuple(crossed), last=crossed[-1] == last[0])
 
 
 def _worth_waiting(s: Situation) -> bool:

@@ -86,8 +86,6 @@ class Decision(msgspec.Struct, frozen=True):
     reason: str = ""
     """``usage``, ``cold_cache``, ``over_hard`` for open and recover."""
     fire: Fire | None = None
-    dirty: bool = False
-    """A tier was crossed while a writer runs (K-9)."""
 
 
 Rung = Literal["rebuild", "write", "wait", "extract", "compact"]

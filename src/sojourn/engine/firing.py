@@ -1,17 +1,18 @@
 """Starting writers, in the background where a model writes, and what becomes of a run (C-7, C-17, K-8, K-9)."""
 
 import asyncio
+import contextlib
 from typing import Literal
 
 import msgspec
 
-from sojourn.base import SojournError, finish_first, open_items
+from sojourn.base import SojournError, Usage, finish_first, open_items
 from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.cycle import Fire, recovery_gate
 from sojourn.engine.handing import hand_over
 from sojourn.engine.remembering import notes_to_take, take_over
 from sojourn.engine.state import State, is_economic
-from sojourn.engine.writing import Run, carry_out, free_run, mark_dirty, render_for_people, take_slot
+from sojourn.engine.writing import Run, carry_out, free_run, render_for_people, take_slot
 from sojourn.record import Checkpoint, ConsumeTiers
 from sojourn.window import watermark
 
@@ -35,12 +36,6 @@ async def fire(state: State, at: Fire) -> None:
     state.writing = asyncio.create_task(_settle(state, run, writer, at))
     if writer.name == "extractive":
         await asyncio.shield(state.writing)
-
-
-async def note_dirty(state: State) -> None:
-    """A tier was crossed while a writer runs: the tiers are looked at once more when it has settled (K-9)."""
-    if state.lease is not None and await mark_dirty(state.ports.store, state.session.id, state.lease):
-        state.emit("writer_dirty")
 
 
 async def write_now(state: State, writer: Writer) -> Checkpoint | WriterFailed | None:
@@ -131,10 +126,8 @@ async def _begin(state: State, writer: Writer, at: Fire | None, reason: str) -> 
         if held is not None:
             await finish_first(_give_back(state, held, at))
         raise
-    if taken is None:
-        state.emit("writer_dirty")
-        return None
-    state.emit("checkpoint_started", mark=mark, writer=writer.name, reason=reason)
+    if taken is not None:
+        state.emit("checkpoint_started", mark=mark, writer=writer.name, reason=reason)
     return taken
 
 
@@ -162,34 +155,41 @@ async def _give_back(state: State, run: Run, at: Fire | None) -> None:
 async def _settle(state: State, run: Run, writer: Writer, at: Fire | None) -> Checkpoint | WriterFailed:
     """Runs the writer and tells what came of it; a retryable failure of the last tier arms the recovery gate (C-7)."""
     window_id = state.view.window.id
+    told: Usage | None = None
+    newest: Checkpoint | WriterFailed | None = None
     try:
-        done = await carry_out(run, writer)
+        async with contextlib.aclosing(carry_out(run, writer)) as stretches:
+            async for stretch in stretches:
+                newest = stretch.done
+                told = newest.usage.plus(told) if newest.usage is not None else told
+                if isinstance(newest, Checkpoint):
+                    await _take_up(state, run, newest, stretch.before)
     except asyncio.CancelledError:
-        _pay(state, run, None)
-        if at is not None:
+        if at is not None and newest is None:
             await _consume(state, (), at.level)  # its tier fires again, in the next process if need be (C-17)
         raise
-    _pay(state, run, done)
-    if isinstance(done, Checkpoint):
-        newest = await run.store.newest_checkpoint(run.session_id)
-        if newest is not None:  # an undo may have come since, and taken this one back
-            state.mark = newest.covered_seq
-        if problem := render_for_people(state.ports.documents, run.session_id, done):
-            state.emit("notice", key="rendering_failed", problem=problem)
-        await take_over(state, done, run.previous)
-        state.emit("checkpoint_written", checkpoint=done)
-        return done
-    state.emit("checkpoint_failed", reason=done.reason, failure=done.kind)
-    if at is not None and at.last and done.kind == "retryable" and state.view.window.id == window_id:
+    finally:
+        if (took := run.asked.took(told)) is not None:
+            state.spent = state.spent.plus("writer", took, state.prices)
+    assert newest is not None
+    if isinstance(newest, Checkpoint):
+        return newest
+    state.emit("checkpoint_failed", reason=newest.reason, failure=newest.kind)
+    if at is not None and at.last and newest.kind == "retryable" and state.view.window.id == window_id:
         gate = recovery_gate(at.level, state.lines(), reserved=state.ports.settings.checkpoint.reserved)
         if gate is not None:
             await _consume(state, (), gate)
-    return done
+    return newest
 
 
-def _pay(state: State, run: Run, done: Checkpoint | WriterFailed | None) -> None:
-    if (took := run.asked.took(done)) is not None:
-        state.spent = state.spent.plus("writer", took, state.prices)
+async def _take_up(state: State, run: Run, done: Checkpoint, before: Checkpoint | None) -> None:
+    newest = await run.store.newest_checkpoint(run.session_id)
+    if newest is not None:  # an undo may have come since, and taken this one back
+        state.mark = newest.covered_seq
+    if problem := render_for_people(state.ports.documents, run.session_id, done):
+        state.emit("notice", key="rendering_failed", problem=problem)
+    await take_over(state, done, before)
+    state.emit("checkpoint_written", checkpoint=done)
 
 
 async def _consume(state: State, tiers: tuple[int, ...], gate: int | None) -> None:

@@ -28,10 +28,16 @@ async def find_or_create(ports: Ports, session_id: str | None, session: Session 
     )
 
 
-async def fork(ports: Ports, session_id: str, cwd: str | None = None) -> Session:
-    """A new session that begins with the present view of another; nothing is copied (R-4)."""
+async def fork(ports: Ports, session_id: str, cwd: str | None = None, at: int | None = None) -> Session:
+    """A new session that begins with the present view of another, or with that view as it ends with message ``at``; nothing
+    is copied (R-4). Raises UserMistake where the view has no such message."""
     parent = await find_or_create(ports, session_id, None)
-    window = await ports.store.newest_window(session_id)
+    if at is not None and not await ports.store.messages(session_id, after=at - 1, upto=at):
+        raise UserMistake(
+            f"session {session_id} has no message m{at} in its view", next_step=f"sojourn show {session_id} lists them."
+        )
+    end = parent.head if at is None else at
+    windows = [one for one in await ports.store.windows(session_id) if one.opened_at_seq <= end]
     inherited = Session(
         id="",
         project_id=parent.project_id,
@@ -39,9 +45,9 @@ async def fork(ports: Ports, session_id: str, cwd: str | None = None) -> Session
         model=parent.model,
         agent=parent.agent,
         mode=parent.mode,
-        plan_seq=parent.plan_seq,
+        plan_seq=parent.plan_seq if parent.plan_seq <= end else 0,
         cwd=parent.cwd if cwd is None else cwd,
-        fork_of=ForkOf(session_id, window.id if window else None, parent.head),
+        fork_of=ForkOf(session_id, windows[-1].id if windows else None, end),
     )
     return await find_or_create(ports, None, inherited)
 
@@ -73,7 +79,7 @@ async def free_slot(state: State) -> None:
     """A lease just won: a writer that ran under the old one is gone (K-9)."""
     slot = await state.ports.store.slot(state.session.id)
     if slot.running:
-        free = SetSlot(Slot(running=False, generation=slot.generation + 1, dirty=True))
+        free = SetSlot(Slot(running=False, generation=slot.generation + 1))
         window = state.view.window
         # Its tiers were consumed and nothing came of it: the last one fires again at once (C-7's gate).
         again = (ConsumeTiers(window.id, (), 0),) if window.id and window.tiers else ()

@@ -27,7 +27,7 @@ from sojourn.cycle import check_window, decide, effective_limit, may_recover
 from sojourn.engine.changing import change_prefix
 from sojourn.engine.cutting import cut_incoming
 from sojourn.engine.editing import take_edit
-from sojourn.engine.firing import drain, fire, note_dirty, write_now
+from sojourn.engine.firing import drain, fire, write_now
 from sojourn.engine.intake import finish_of, result_cap, take_in, take_in_part, title_of
 from sojourn.engine.joining import LEASE, find_or_create, fork, free_slot, take_lease
 from sojourn.engine.pinning import pin_text, unpin
@@ -338,8 +338,6 @@ class Engine:
             await draw_first_trigger(state)
         for _ in range(4):
             decision = decide(situation(state))
-            if decision.dirty:
-                await note_dirty(state)
             if decision.fire is not None:
                 await fire(state, decision.fire)
                 decision = decide(situation(state))  # a writer runs now, or has written already
@@ -544,10 +542,10 @@ class Engine:
         """Takes a pin out of the windows to come. Raises UserMistake for an unknown one."""
         await unpin(self._state, pin_id)
 
-    async def fork(self, *, cwd: str | None = None) -> Session:
-        """A new session that begins with this one's present view; nothing is copied (R-4). ``cwd``: where it works, if
-        somewhere else."""
-        return await fork(self._state.ports, self.session_id, cwd)
+    async def fork(self, *, cwd: str | None = None, at: int | None = None) -> Session:
+        """A new session that begins with this one's present view, or with that view as it ends with message ``at``; nothing is
+        copied (R-4). ``cwd``: where it works, if somewhere else. Raises UserMistake where the view has no such message."""
+        return await fork(self._state.ports, self.session_id, cwd, at)
 
     async def undo(self) -> Undone:
         """Takes back the newest window or turn (W-12)."""

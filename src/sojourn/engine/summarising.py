@@ -28,7 +28,7 @@ async def summary(
     state.emit("notice", key="summarising")
     handed = await hand_over(state, writer, lease, run.range, purpose="compaction", reason=reason, items=items)
     written = await answer_of(writer, handed.into(run))
-    if (took := handed.took(written)) is not None:
+    if (took := handed.took(written.usage)) is not None:
         state.spent = state.spent.plus("compaction", took, state.prices)
     if isinstance(written, Written):
         written = validate(written, upto)

@@ -15,7 +15,6 @@ EventKind = Literal[
     "checkpoint_started",
     "checkpoint_written",
     "checkpoint_failed",
-    "writer_dirty",
     "incoming_cut",
     "limit_learned",
     "notice",

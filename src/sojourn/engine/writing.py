@@ -1,12 +1,12 @@
 """One run of a checkpoint writer: what it reads, its slot, its commit, the rendering for people (K-5 to K-9)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import msgspec
 
-from sojourn.base import Clock, Ids, Item, SojournError, Usage, open_items
+from sojourn.base import Clock, Ids, SojournError, Usage, open_items
 from sojourn.checkpoint import (
     Fork,
     Ledger,
@@ -17,7 +17,6 @@ from sojourn.checkpoint import (
     WriterInput,
     Written,
     checkpoint_row,
-    joined,
     render_checkpoint,
     validate,
     write_checkpoint_file,
@@ -28,8 +27,8 @@ from sojourn.record import AddCheckpoint, Checkpoint, Fence, Fenced, Lease, Mess
 
 DEADLINE_SECONDS = 300
 """K-8."""
-_CHUNK_TOKENS = 200_000
-"""A first checkpoint of a long imported session is read in stretches of this size, so that memory stays flat."""
+_STRETCH_TOKENS = 200_000
+"""The way to a first checkpoint of a long imported session is gone in stretches of this size, so that memory stays flat."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,9 +46,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         handed = {name: getattr(self, name) for name in self.__struct_fields__}
         return msgspec.structs.replace(run, **handed)
 
-    def took(self, done: Checkpoint | Written | WriterFailed | None = None) -> Usage | None:
-        """What the run took, by the ledger, which knows it also of a run that was cut off; else as the writer tells it."""
-        told = done.usage if done is not None else None
+    def took(self, told: Usage | None) -> Usage | None:
+        """What the run took, by the ledger, which knows it also of a run that was cut off; else as the writer has told it."""
         return (self.ledger.usage if self.ledger is not None else None) or told
 
 
@@ -72,22 +70,29 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What a model is handed; nothing for a writer without one."""
 
 
-async def carry_out(run: Run, writer: Writer) -> Checkpoint | WriterFailed:
-    """Runs the writer and commits items and mark together, or leaves everything as it was (K-7, K-8).
+class Stretch(msgspec.Struct, frozen=True):
+    """What one reading of a run came to."""
+
+    done: Checkpoint | WriterFailed
+    before: Checkpoint | None
+    """The checkpoint that it went on from."""
+
+
+async def carry_out(run: Run, writer: Writer) -> AsyncGenerator[Stretch]:
+    """Runs the writer up to the mark. A very long way is read in stretches, each of which commits items and mark together, so
+    that a failure keeps what is done; the failure itself leaves everything as it was and is the last answer (K-7, K-8).
 
     The slot is free afterwards, whatever happened: also when the run is cancelled or the writer raises.
     """
-    after = run.previous.covered_seq if run.previous else 0
     try:
-        written = await _written(run, writer, after)
-        if isinstance(written, WriterFailed):
-            return written
-        row = await _commit(run, writer, written, after)
-    except SojournError as error:
-        return WriterFailed("retryable", str(error))  # the store refused: the session goes on and says so
+        while True:
+            done = await _stretch(run, writer)
+            yield Stretch(done, run.previous)
+            if isinstance(done, WriterFailed) or done.covered_seq >= run.mark:
+                return
+            run = msgspec.structs.replace(run, previous=done)
     finally:
         await free_run(run)
-    return row
 
 
 def render_for_people(documents: Path | None, session_id: str, row: Checkpoint | None) -> str:
@@ -117,8 +122,46 @@ async def answer_of(writer: Writer, run: WriterInput) -> Written | WriterFailed:
         return WriterFailed("deterministic", f"{type(error).__name__}: {error}")
 
 
-async def _written(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
-    written = await _write(run, writer, after)
+async def _stretch(run: Run, writer: Writer) -> Checkpoint | WriterFailed:
+    after = run.previous.covered_seq if run.previous else 0
+    try:
+        messages = await _read(run, after)
+        upto = messages[-1].seq if messages else run.mark
+        last = upto == run.mark
+        if not last:  # notes are taken in with the newest stretch
+            run = msgspec.structs.replace(run, mark=upto, asked=msgspec.structs.replace(run.asked, notes=()))
+        written = await _written(run, writer, after, messages)
+        return written if isinstance(written, WriterFailed) else await _commit(run, writer, written, after, free=last)
+    except SojournError as error:
+        return WriterFailed("retryable", str(error))  # the store refused: the session goes on and says so
+
+
+async def _read(run: Run, after: int) -> tuple[Message, ...]:
+    """(after, mark], of a very long way its first part. What stands in view is asked for in the live request, whatever its
+    length: it is a cache read there."""
+    messages: list[Message] = []
+    size = 0
+    async for message in run.store.stream(run.session_id, after=after):
+        if message.seq > run.mark:
+            break
+        messages.append(message)
+        size += total(message_tokens(message))
+        if size >= _STRETCH_TOKENS and run.asked.fork is None:
+            break
+    return tuple(messages)
+
+
+async def _written(run: Run, writer: Writer, after: int, messages: tuple[Message, ...]) -> Written | WriterFailed:
+    asked = run.asked.into(
+        WriterInput(
+            items=open_items(run.previous.items if run.previous else ()),
+            messages=messages,
+            range=(after, run.mark),
+            trigger=run.trigger,
+            economic=run.economic,
+        )
+    )
+    written = await answer_of(writer, asked)
     if isinstance(written, WriterFailed):
         return written
     written = validate(written, run.mark)
@@ -128,7 +171,8 @@ async def _written(run: Run, writer: Writer, after: int) -> Written | WriterFail
     return written
 
 
-async def _commit(run: Run, writer: Writer, written: Written, after: int) -> Checkpoint | WriterFailed:
+async def _commit(run: Run, writer: Writer, written: Written, after: int, *, free: bool) -> Checkpoint | WriterFailed:
+    """Items and mark, and the slot given back with the last of them."""
     whole = WriterInput(items=(), messages=(), range=(after, run.mark), trigger=run.trigger)
     previous_id = run.previous.id if run.previous else None
     row = checkpoint_row(whole, written, writer.name, ids=run.ids, clock=run.clock, previous_id=previous_id)
@@ -136,52 +180,12 @@ async def _commit(run: Run, writer: Writer, written: Written, after: int) -> Che
         row = msgspec.structs.replace(row, notes=tuple(note.sha for note in run.asked.notes))
     fence = Fence(epoch=run.lease.epoch, slot_generation=run.generation, undo_revision=run.undo_revision)
     slot = await run.store.slot(run.session_id)
-    free = SetSlot(msgspec.structs.replace(slot, running=False))
-    done = await run.store.commit(run.session_id, fence, [AddCheckpoint(row), free])
+    freed = [SetSlot(msgspec.structs.replace(slot, running=False))] if free else []
+    done = await run.store.commit(run.session_id, fence, [AddCheckpoint(row), *freed])
     if isinstance(done, Fenced):
         reason = f"the session moved on meanwhile ({done.reason})"
         return WriterFailed("cancelled", reason, usage=written.usage, calls=written.calls)
     return row
-
-
-async def _write(run: Run, writer: Writer, after: int) -> Written | WriterFailed:
-    """The writer over (after, mark]; a very long stretch in chunks, each building on the items of the one before. What stands
-    in view is asked for in the live request, whatever its length: it is a cache read there."""
-    items = open_items(run.previous.items if run.previous else ())
-    done: list[Written] = []
-    chunk: list[Message] = []
-    size, start = 0, after
-    async for message in run.store.stream(run.session_id, after=after):
-        if message.seq > run.mark:
-            break
-        chunk.append(message)
-        size += total(message_tokens(message))
-        if size >= _CHUNK_TOKENS and run.asked.fork is None:
-            written = await answer_of(writer, _input(run, items, chunk, start))
-            if isinstance(written, WriterFailed):
-                return _failed(written, done)
-            items = open_items(written.items)
-            done.append(written)
-            start, chunk, size = message.seq, [], 0
-    written = await answer_of(writer, _input(run, items, chunk, start))
-    return _failed(written, done) if isinstance(written, WriterFailed) else joined([*done, written])
-
-
-def _failed(failure: WriterFailed, done: Sequence[Written]) -> WriterFailed:
-    """With what the chunks before it took."""
-    if not done:
-        return failure
-    spent = joined(done)
-    usage = spent.usage if failure.usage is None else failure.usage.plus(spent.usage)
-    return msgspec.structs.replace(failure, usage=usage, calls=(*spent.calls, *failure.calls))
-
-
-def _input(run: Run, items: tuple[Item, ...], chunk: Sequence[Message], start: int) -> WriterInput:
-    upto = chunk[-1].seq if chunk else run.mark
-    last = upto == run.mark
-    return (run.asked if last else msgspec.structs.replace(run.asked, notes=())).into(
-        WriterInput(items=items, messages=tuple(chunk), range=(start, upto), trigger=run.trigger, economic=run.economic)
-    )
 
 
 async def free_run(run: Run) -> None:
@@ -192,20 +196,11 @@ async def free_run(run: Run) -> None:
         await run.store.commit(run.session_id, fence, [SetSlot(msgspec.structs.replace(slot, running=False))])
 
 
-async def mark_dirty(store: Store, session_id: str, lease: Lease) -> bool:
-    """Whether a writer runs; then the slot is dirty from now on (K-9)."""
-    slot = await store.slot(session_id)
-    if slot.running and not slot.dirty:
-        dirty = SetSlot(msgspec.structs.replace(slot, dirty=True))
-        await store.commit(session_id, Fence(epoch=lease.epoch, slot_generation=slot.generation), [dirty])
-    return slot.running
-
-
 async def take_slot(store: Store, session_id: str, lease: Lease, *, mark: int, now: int) -> Slot | None:
-    """The slot, held for a run up to ``mark``; None where a writer runs (then it is marked dirty) (K-9)."""
-    if await mark_dirty(store, session_id, lease):
-        return None
+    """The slot, held for a run up to ``mark``; None where a writer runs (K-9)."""
     slot = await store.slot(session_id)
-    held = Slot(running=True, generation=slot.generation + 1, dirty=False, started=now, mark=mark)
+    if slot.running:
+        return None
+    held = Slot(running=True, generation=slot.generation + 1, started=now, mark=mark)
     done = await store.commit(session_id, Fence(epoch=lease.epoch, slot_generation=slot.generation), [SetSlot(held)])
     return None if isinstance(done, Fenced) else held

@@ -395,7 +395,6 @@ class Slot(msgspec.Struct, frozen=True, omit_defaults=True):
 
     running: bool = False
     generation: int = 0
-    dirty: bool = False
     started: int = 0
     mark: int = 0
     """The watermark that the running writer will set."""
