@@ -10,9 +10,10 @@ import pytest
 from agent.talking import Told, agent_in, call, room, say
 from sojourn.agent.state import Plan, accepted_plan, active_skills, plan_in, plan_to_accept, skills_in_use
 from sojourn.base import Finish
-from sojourn.record import Message, Reasoning, Reminder, Session, Text, ToolCall
+from sojourn.record import Block, Message, Reasoning, Reminder, Session, Text, ToolCall
 from sojourn.tools import Tool, said
 from sojourn.tools.types import Outcome
+from sojourn.window import state_section
 
 pytestmark = pytest.mark.design("W-9")
 
@@ -140,27 +141,25 @@ def test_plan_and_skills_of_a_stored_session(tmp_path: Path) -> None:
         model = Told(call("skill", name="release"), say(PLAN), call("skill", name="tidy"), say("done"))
         agent = await agent_in(where, model, mode="plan", tools=(skill,))
         store, session_id = where.store, agent.session_id
-
-        async def stored() -> Session:
-            found = await store.session(session_id)
-            assert found is not None
-            return found
-
         assert await plan_to_accept(store, session_id) == 0
         await agent.turn("plan it")
         seq = await plan_to_accept(store, session_id)
-        head = agent.engine.head
         assert [message_.parts[-1].text for message_ in await agent.engine.read(seq - 1, seq)] == [PLAN]
-        assert await skills_in_use(store, await stored()) == ("release",)
+        assert await skills_in_use(store, session_id, None) == ("release",)
         assert await accepted_plan(store, agent.engine.session) == Plan()
         await agent.engine.accept_plan(seq)
         await agent.set_mode("full")
         await agent.turn("do it")
         assert await accepted_plan(store, agent.engine.session) == Plan(PLAN, seq)
-        assert await skills_in_use(store, await stored(), after=head, before=("release",)) == ("tidy", "release")
-        assert await skills_in_use(store, await stored(), after=head) == ("tidy",)
-        late = msgspec.structs.replace(await stored(), head=head + 2_000)
-        assert await skills_in_use(store, late) == ("tidy",), "an old session is looked at from its newest 2,000 messages on"
+        first = agent.engine.window
+        assert await skills_in_use(store, session_id, first) == ("tidy", "release")
+        named = state_section("full", "", 0, skills=("tidy", "release"))
+        assert named is not None
+        opening = (Block("state", f"<state>\n{named.text}\n</state>", 40),)
+        later = msgspec.structs.replace(first, number=7, opening=opening, digest_seq=agent.engine.head)
+        assert await skills_in_use(store, session_id, later) == ("tidy", "release"), "what no message in view says any more"
+        blind = msgspec.structs.replace(later, opening=())
+        assert await skills_in_use(store, session_id, blind) == (), "nothing older than the window is read"
         gone = Session(id=session_id, plan_seq=agent.engine.head + 9)
         assert await accepted_plan(store, gone) == Plan()
         await agent.close()

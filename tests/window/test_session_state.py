@@ -1,8 +1,10 @@
 """W-3 row 2b: mode, skills and the accepted plan."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sojourn.window import state_section
+from sojourn.window import skills_shown, state_section
 
 
 def _text(*args: object, **more: object) -> str:
@@ -65,3 +67,12 @@ def test_names_and_steps_are_cut() -> None:
     assert _text("m" * 80, "", 0) == f"Mode {'m' * 80} is in force."
     shown = _text("", "plan", 0, ["s" * 200, "s" * 201]).split("\n")
     assert shown[2:4] == [f"- {'s' * 200}", f"- {'s' * 199}…"]
+
+
+@pytest.mark.design("W-9", "R-10")
+@given(st.lists(st.from_regex(r"[a-z0-9_-]{1,60}(?::[a-z0-9-]{1,15})?", fullmatch=True), max_size=10, unique=True))
+def test_the_skills_that_a_section_names_are_read_off_it_again(names: list[str]) -> None:
+    section = state_section("full", "1. write\n2. test", 4, skills=names)
+    assert section is not None
+    assert skills_shown(f"<state>\n{section.text}\n</state>") == tuple(names)
+    assert skills_shown("Skills are in use: none.") == skills_shown("") == ()

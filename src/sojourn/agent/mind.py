@@ -3,12 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from sojourn.agent.calling import Charge
 from sojourn.agent.permissions import PLAN_MODE
 from sojourn.agent.remembering import Remembering, recall
-from sojourn.agent.state import plan_to_accept, skills_in_use, standing
+from sojourn.agent.state import plan_to_accept, standing
 from sojourn.agent.tasks import Registry, todos
 from sojourn.base import Clock
 from sojourn.config import Settings
@@ -32,8 +30,6 @@ class Mind:
         self._engine = engine
         self._charge = charge
         self._root = "" if root is None else str(root)
-        self._skills: tuple[str, ...] = ()
-        self._skills_upto = 0
         session = engine.session
         if engine.memory is not None:
             closed = "memory.disable_write" if settings.memory.disable_write else ""
@@ -55,12 +51,9 @@ class Mind:
         self.recall = await recall(self.memory, self._root, tasks=bool(self._engine.tasks))
 
     async def sections(self) -> tuple[OpeningSection, ...]:
-        """Row 2b of a window that opens: mode, skills and plan from their own state, never from a summary."""
-        store, head = self._engine.store, self._engine.head
-        session = msgspec.structs.replace(self._engine.session, head=head)
-        self._skills = await skills_in_use(store, session, after=self._skills_upto, before=self._skills)
-        self._skills_upto = head
-        return await standing(store, session, self._charge.mode, self._skills)
+        """Row 2b of a window that opens."""
+        engine = self._engine
+        return await standing(engine.store, engine.session, self._charge.mode, engine.window)
 
     async def leave(self, before: str, after: str) -> None:
         """The mode changes. Leaving plan mode accepts the plan that was made in it."""

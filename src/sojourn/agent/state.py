@@ -8,13 +8,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from sojourn.record import Message, Reminder, Session, Store, Text, ToolCall
+from sojourn.record import Message, Reminder, Session, Store, Text, ToolCall, Window
 from sojourn.tools.skill import SKILL
-from sojourn.window import OpeningSection, is_finished, state_section
+from sojourn.window import OpeningSection, is_finished, skills_shown, state_section
 from sojourn.window.boundary import makes_calls
 
 SKILLS_MOST = 10
-_SKILLS_BACK = 2_000
 LOOKED_BACK = 400
 """Messages in which the plan is looked for when plan mode is left."""
 _STEPS_LEAST = 2
@@ -44,11 +43,12 @@ def active_skills(messages: Iterable[Message], before: Sequence[str] = ()) -> tu
     return tuple(dict.fromkeys(reversed(found)))[:SKILLS_MOST]
 
 
-async def skills_in_use(store: Store, session: Session, *, after: int = 0, before: Sequence[str] = ()) -> tuple[str, ...]:
-    """``active_skills`` of the session's messages behind ``after``, in constant memory: an opening reads on from where the
-    one before it stopped, and a process that comes to a long session looks at its newest 2,000 messages only (R-10)."""
-    known = tuple(before)
-    async for message in store.stream(session.id, after=max(after, session.head - _SKILLS_BACK)):
+async def skills_in_use(store: Store, session_id: str, window: Window | None) -> tuple[str, ...]:
+    """Those that the opening of the present window names and those loaded in view, newest first: what is read is bounded by
+    the window, whatever the session's age (R-10)."""
+    opening = window.opening if window is not None else ()
+    known = next((skills_shown(block.text) for block in opening if block.section == "state"), ())
+    async for message in store.stream(session_id, after=window.digest_seq if window is not None else 0):
         if message.role == "assistant":
             known = active_skills((message,), known)
     return known
@@ -81,10 +81,10 @@ async def plan_to_accept(store: Store, session_id: str) -> int:
     return plan_in(newest[::-1])
 
 
-async def standing(store: Store, session: Session, mode: str, skills: Sequence[str]) -> tuple[OpeningSection, ...]:
-    """Row 2b of a window that opens: mode, skills and the accepted plan as the record has them; () where there is nothing to
-    say."""
-    plan = await accepted_plan(store, session)
+async def standing(store: Store, session: Session, mode: str, window: Window | None) -> tuple[OpeningSection, ...]:
+    """Row 2b of the window that opens after ``window``: mode, skills and the accepted plan as the record has them, never a
+    summary; () where there is nothing to say."""
+    plan, skills = await accepted_plan(store, session), await skills_in_use(store, session.id, window)
     shown = state_section(mode, plan.text, plan.seq, skills=skills)
     return () if shown is None else (shown,)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from sojourn.agent.pricing import Pricing
-from sojourn.agent.state import skills_in_use, standing
+from sojourn.agent.state import standing
 from sojourn.agent.writing import connected, writer_for
 from sojourn.base import UserMistake
 from sojourn.checkpoint import ExtractiveWriter
@@ -48,7 +48,7 @@ async def open_for_upkeep(
 
     async def gather() -> tuple[OpeningSection, ...]:
         now = await store.session(session_id)
-        return await standing(store, now, now.mode, await skills_in_use(store, now)) if now else ()
+        return await standing(store, now, now.mode, await store.newest_window(session_id)) if now else ()
 
     model, why = None, ""
     try:

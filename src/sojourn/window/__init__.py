@@ -8,7 +8,7 @@ from sojourn.window.opening import open_window
 from sojourn.window.recent_user import Chosen, recent_user, user_text
 from sojourn.window.schema import SCHEMA, SectionRule, budgets, render_items, topic
 from sojourn.window.sections import ROWS, Row
-from sojourn.window.session_state import state_section
+from sojourn.window.session_state import skills_shown, state_section
 from sojourn.window.tail import apply_trims, trim_tail
 from sojourn.window.tasks_ledger import open_task, tasks_ledger
 from sojourn.window.types import (
@@ -57,6 +57,7 @@ __all__ = [
     "recent_user",
     "render_items",
     "share_out",
+    "skills_shown",
     "state_section",
     "statuses",
     "tasks_ledger",

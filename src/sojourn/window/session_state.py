@@ -46,6 +46,14 @@ def state_section(
     return OpeningSection("state", "\n\n".join(paragraphs)) if paragraphs else None
 
 
+def skills_shown(text: str) -> tuple[str, ...]:
+    """The active skills that a section ``state`` names."""
+    before, after = SKILLS_ACTIVE.split("{names}")
+    lines = (line for line in text.splitlines() if line.startswith(before) and line.endswith(after))
+    names = next(lines, "")[len(before) : -len(after)]
+    return tuple(names.split(", ")) if names else ()
+
+
 def _shortened(plan: str, plan_seq: int) -> str:
     if len(plan) <= _PLAN_CHARACTERS:
         return plan
