@@ -3,13 +3,17 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agent.talking import Told, agent_in, call, room, say, until
 from sojourn.agent.pricing import Pricing
-from sojourn.agent.types import Metered, Reminded, Returned, SessionOpened, WindowOpened
-from sojourn.base import ErrorKind, Finish, Usage, UserMistake
-from sojourn.config import Settings
+from sojourn.agent.turn_snapshots import Files
+from sojourn.agent.types import Metered, Noticed, Reminded, Returned, SessionOpened, WindowOpened
+from sojourn.base import ErrorKind, Finish, Usage, UserMistake, WorkFailed
+from sojourn.config import CheckpointSettings, Compaction, Permissions, Settings
+from sojourn.meter import relative_prices, usual_prices
+from sojourn.models.types import Choice
 from sojourn.record import Text, ToolCall
 from sojourn.wire import CallEvent, FinishEvent, ModelError, RetryEvent, TextEvent, UsageEvent
 
@@ -260,5 +264,84 @@ def test_a_close_that_is_cancelled_still_gives_the_session_back(tmp_path: Path) 
         assert await where.store.holder(agent.session_id) is None
         assert model.closed
         await where.store.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("A-1", "W-12", "M-R7")
+def test_a_turn_says_what_failed_around_it_and_never_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*args: object, **more: object) -> None:
+        raise WorkFailed("the disk is full")
+
+    async def main() -> None:
+        where = await room(tmp_path)
+        model = Told(call("write", path="a.txt", content="text"), say("written"), say("again"))
+        agent = await agent_in(where, model, keep_files=True, documents=tmp_path / "memory")
+        with monkeypatch.context() as patched:
+            patched.setattr(type(agent.engine), "put_snapshot", broken)
+            patched.setattr(type(agent.engine.memory), "entries", broken)
+            ended = await agent.turn("write it")
+        assert ended.finish in (Finish.STOP, Finish.ERROR)
+        with monkeypatch.context() as patched:
+            patched.setattr(Files, "after_turn", broken)
+            patched.setattr(type(agent.engine.memory), "entries", broken)
+            ended = await agent.turn("once more")
+        assert (ended.finish, ended.text) == (Finish.STOP, "again"), "the answer stands"
+        told = [event.detail for event in where.of(Noticed) if event.key == "files_not_kept"]
+        assert told == [{"reason": "the disk is full"}], "once"
+        await agent.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("K-3", "K-4")
+def test_the_connection_of_a_checkpoint_model_is_closed_with_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[Choice, Told]] = []
+
+    async def connect(choice: Choice, *ports: object) -> Told:
+        made.append((choice, Told(name=str(choice.model))))
+        return made[-1][1]
+
+    monkeypatch.setattr("sojourn.agent.session.connected", connect)
+    settings = Settings(checkpoint=CheckpointSettings(model="other"))
+
+    async def main() -> None:
+        where = await room(tmp_path)
+        model = Told(say("well"))
+        agent = await agent_in(where, model, settings=settings, writer=None)
+        ((choice, other),) = made
+        assert choice == Choice("other")
+        writer = agent.engine._state.ports.writer
+        assert (writer.name, writer.forks) == ("model", False)
+        assert (await agent.turn("go")).finish is Finish.STOP
+        assert not other.closed
+        await agent.close()
+        assert (model.closed, other.closed) == (True, True)
+        with pytest.raises(UserMistake, match="tool"):
+            await agent_in(where, None, settings=settings_with_an_unknown_tool(settings), writer=None)  # type: ignore[arg-type]
+        assert [each.closed for _, each in made] == [True, True, True], "what was opened is closed where opening fails"
+
+    asyncio.run(main())
+
+
+def settings_with_an_unknown_tool(settings: Settings) -> Settings:
+    return msgspec.structs.replace(settings, permissions=Permissions(deny=("nosuchtool",)))
+
+
+@pytest.mark.design("C-18")
+def test_economic_windows_know_the_prices_before_the_first_answer(tmp_path: Path) -> None:
+    async def main() -> None:
+        where = await room(tmp_path)
+        known = relative_prices("gpt-5", "openai")
+        assert known is not None
+        for policy, prices in (("balanced", known), ("full", None)):
+            settings = Settings(compaction=Compaction(policy=policy))  # type: ignore[arg-type]
+            agent = await agent_in(where, Told(name="gpt-5", provider="openai"), settings=settings)
+            usual = usual_prices("automatic")
+            assert agent.engine._state.prices == (prices or usual)
+            assert prices != usual
+            await agent.close()
 
     asyncio.run(main())

@@ -9,10 +9,12 @@ import pytest
 
 from engine.scribe import GOOD, PAID, Scribe, calls_of, keys, of, scribe_engine, settled, steps
 from engine.sessions import prose, reads, user
-from sojourn.base import ManualClock
-from sojourn.checkpoint import ExtractiveWriter
+from sojourn.base import ManualClock, Usage
+from sojourn.checkpoint import ExtractiveWriter, ModelWriter
 from sojourn.config import CheckpointSettings, Compaction, Settings
 from sojourn.engine import Engine, EngineEvent
+from sojourn.engine.economy import Spent
+from sojourn.meter import Prices
 from sojourn.record import Call, Checkpoint
 from sojourn.record.sqlite import SqliteStore
 
@@ -148,5 +150,56 @@ def test_where_extraction_writes_nobody_is_told_of_a_share() -> None:
             await steps(engine, 14)
             assert [one["checkpoint"].writer for one in of(events, "checkpoint_written")] == ["extractive"]
             assert keys(events) == []
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("K-11", "C-18")
+def test_a_writer_on_another_model_costs_what_it_is_paid() -> None:
+    usual = Prices()
+    main = Usage(fresh=1_000, output=200)
+    writer = Usage(fresh=500)
+    before = Spent().plus("writer", writer, usual, 0.25)
+    assert (before.main, before.writer) == (0.0, usual.of(writer)), (
+        "without a price of the session's own, tokens are what there is"
+    )
+    spent = Spent().plus("main", main, usual, 0.02)
+    assert spent.unit_price == pytest.approx(0.02 / usual.of(main))
+    dear = spent.plus("writer", writer, usual, 0.04)
+    assert dear.writer == dear.window_writer == pytest.approx(0.04 / 0.02 * usual.of(main))
+    assert dear.writer_share == pytest.approx(2 / 3), "twice the dollars of the session's own calls"
+    assert spent.plus("writer", writer, usual, None).writer == usual.of(writer)
+    assert spent.plus("writer", writer, usual, 0.0).writer == 0.0, "a model that asks nothing costs nothing"
+    assert dear.plus("main", main, usual, None).unit_price == spent.unit_price
+    assert dear.next_window().unit_price == spent.unit_price
+
+
+@pytest.mark.design("K-11", "R-15")
+def test_the_price_of_a_writers_calls_counts_live_and_after_a_resume() -> None:
+    async def price(usage: Usage) -> float:
+        return 1.0
+
+    async def main() -> None:
+        store = await SqliteStore.open(None, clock=ManualClock())
+        writer = ModelWriter(Scribe(), price=price, forks=False)
+        settings = policy("full", thresholds=("20%", "40%"), budget_share=1.0)
+        async with await scribe_engine(Scribe(), store=store, settings=settings, ids=None, writer=writer) as engine:
+            await engine.observe(user("Go."))
+            await engine.prepare()
+            await engine.observe(reads("first.py", prose(1_000, 1)))
+            await engine.project()
+            await engine.observe_usage(Usage(fresh=10_000), price=0.1)
+            await steps(engine, 13)
+            await settled(engine)
+            (row,) = await store.checkpoints(engine.session_id)
+            spent = engine._state.spent
+            assert len(row.calls) == 1
+            assert spent.unit_price == pytest.approx(0.1 / 10_000)
+            assert spent.writer == pytest.approx(1.0 / (0.1 / 10_000))
+        async with await scribe_engine(
+            Scribe(), store=store, session_id=engine.session_id, settings=settings, ids=None
+        ) as again:
+            assert again._state.spent.writer == pytest.approx(spent.writer)
+            assert again._state.spent.unit_price == pytest.approx(spent.unit_price or 0)
 
     asyncio.run(main())

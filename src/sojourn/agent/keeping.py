@@ -5,6 +5,7 @@ from collections.abc import Callable
 from sojourn.agent.snapshot_types import Unavailable
 from sojourn.agent.turn_snapshots import Files
 from sojourn.agent.types import AgentEvent, Noticed
+from sojourn.base import SojournError
 from sojourn.engine import Engine
 
 
@@ -21,10 +22,19 @@ class Kept:
         """Before each call that may change files. Where they cannot be kept, the person is told once: an undo will not take
         them back."""
         taken = await self._files.before_turn(self._engine) if self._files is not None else None
-        if isinstance(taken, Unavailable) and not self._told:
-            self._told = True
-            self._emit(Noticed("files_not_kept", {"reason": taken.reason}))
+        if isinstance(taken, Unavailable):
+            self._tell(taken.reason)
 
     async def after_turn(self) -> None:
-        if self._files is not None:
+        """Never raises for what the store or the files do: the turn is over, and its answer stands."""
+        if self._files is None:
+            return
+        try:
             await self._files.after_turn(self._engine)
+        except SojournError as error:
+            self._tell(str(error))
+
+    def _tell(self, reason: str) -> None:
+        if not self._told:
+            self._told = True
+            self._emit(Noticed("files_not_kept", {"reason": reason}))

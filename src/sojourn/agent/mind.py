@@ -1,5 +1,6 @@
 """What a session keeps beside its conversation: memory, tasks, the accepted plan, the skills in use (W-9, Y-1, Y-3)."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from sojourn.agent.permissions import PLAN_MODE
 from sojourn.agent.remembering import Remembering, recall
 from sojourn.agent.state import plan_to_accept, standing
 from sojourn.agent.tasks import Registry, todos
-from sojourn.base import Clock
+from sojourn.base import Clock, SojournError
 from sojourn.config import Settings
 from sojourn.engine import Engine
 from sojourn.memory import Belonging
@@ -47,8 +48,10 @@ class Mind:
         return todos(self._engine.tasks)
 
     async def look(self) -> None:
-        """Before a turn: whether there is anything to recall."""
-        self.recall = await recall(self.memory, self._root, tasks=bool(self._engine.tasks))
+        """Before a turn: whether there is anything to recall. Memory that cannot be read holds up no turn: a call of the tool
+        says what is wrong."""
+        with contextlib.suppress(SojournError):
+            self.recall = await recall(self.memory, self._root, tasks=bool(self._engine.tasks))
 
     async def sections(self) -> tuple[OpeningSection, ...]:
         """Row 2b of a window that opens."""

@@ -99,6 +99,10 @@ class Notes:
 
     # --- what is told ----------------------------------------------------------------------------------------------
 
+    async def look(self) -> None:
+        """Before a turn: what has to be read for it."""
+        await self._mind.look()
+
     def at_turn_start(self, user: Message) -> tuple[Message, ...]:
         """The person's message with what is due around it, in the order in which all of it is stored (M-R2)."""
         self._turn_seq, self._in_turn, self._first_step = 0, True, True

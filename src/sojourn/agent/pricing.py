@@ -3,8 +3,14 @@
 import asyncio
 
 from sojourn.base import Usage
+from sojourn.config import Settings
 from sojourn.meter import Prices, price, relative_prices
 from sojourn.wire import Traits
+
+
+async def prices_for(traits: Traits, settings: Settings) -> Prices | None:
+    """What a session begins with: only economic windows are computed from prices before an answer has come (C-18)."""
+    return await Pricing(traits).known() if settings.compaction.policy != "full" else None
 
 
 class Pricing:
@@ -20,6 +26,13 @@ class Pricing:
         """Loads the table in a thread; called when the first request leaves."""
         if self._traits.provider and self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
+
+    async def known(self) -> Prices | None:
+        """``relative``, waited for."""
+        self.begin()
+        if self._loading is not None:
+            await asyncio.shield(self._loading)
+        return self.relative
 
     async def loaded(self, usage: Usage) -> float | None:
         """The same, for a call that nobody began for: the table is loaded now."""

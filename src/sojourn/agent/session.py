@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -15,14 +16,14 @@ from sojourn.agent.mind import Mind
 from sojourn.agent.notes import Notes
 from sojourn.agent.permissions import Mode, hidden_patterns, parse_rule, rules_of
 from sojourn.agent.prefixing import Look, Surroundings, with_more
-from sojourn.agent.pricing import Pricing
+from sojourn.agent.pricing import Pricing, prices_for
 from sojourn.agent.resuming import check_place, fork_of, prefix_for, remember_files, settle_left_open
 from sojourn.agent.rules import check_tools
 from sojourn.agent.telling import as_agent_event
 from sojourn.agent.turn import Turn
 from sojourn.agent.turn_snapshots import Files
 from sojourn.agent.types import AgentEvent, Noticed, SessionOpened, TurnEnded
-from sojourn.agent.writing import connected, writer_for
+from sojourn.agent.writing import connected, writer_by
 from sojourn.base import Clock, Ids, SystemClock, UserMistake, finish_first
 from sojourn.checkpoint import Writer
 from sojourn.config import Folders, Settings, folders
@@ -57,8 +58,8 @@ class Agent:
         notes: Notes,
         mind: Mind,
         kept: Kept,
-        pricing: Pricing,
         on_event: Callable[[AgentEvent], None],
+        closing: AsyncExitStack,
     ) -> None:
         """Use ``Agent.open``."""
         self.engine = engine
@@ -68,7 +69,8 @@ class Agent:
         self._mind = mind
         self._kept = kept
         self._on_event = on_event
-        self._pricing = pricing
+        self._closing = closing
+        self._pricing = Pricing(engine.traits)
 
     @classmethod
     async def open(  # noqa: PLR0913 (keyword-only ports, each optional)
@@ -113,53 +115,58 @@ class Agent:
         check_off(settings.reminders.off)
         tell = on_event or (lambda event: None)
         root = await asyncio.to_thread(cwd.resolve)
-        if model is None:
-            model = await connected(choice or Choice(), environ, settings, store)
-        traits = with_mid_system(model.traits, settings.mid_conversation_system.mode)
-        label = f"{traits.provider}/{traits.name}" if traits.provider else traits.name
-        style = load_style(settings.output_style, root, places.config, project=trusted) if settings.output_style else None
-        look = Look(
-            model=label,
-            surface=surface,
-            style=style,
-            system_prompt=system_prompt,
-            trusted=trusted,
-            memory_root=documents,
-        )
-        listed = with_more((*CORE, *([MEMORY] if documents else []), TASK) if tools is None else tools, rare)
-        surroundings = Surroundings(root, settings, places.config, listed, traits, look, clock, home)
-        if how == "forked":
-            session_id = await fork_of(store, session_id, settings, root)
-        elif session_id is not None:
-            await check_place(store, session_id, root)
-        goes = await prefix_for(store, session_id, label, surroundings)
-        began = Session(
-            id="",
-            project_id=await asyncio.to_thread(project_of, str(root)),
-            cwd=str(root),
-            model=label,
-            mode=mode or settings.permissions.mode,
-        )
-        listeners = _Listeners(tell)
-        pricing = Pricing(traits)
-        engine = await Engine.open(
-            store=store,
-            session_id=session_id,
-            session=began,
-            traits=traits,
-            settings=settings,
-            prefix=goes.prefix,
-            writer=writer or await writer_for(model, pricing, environ, settings, store),
-            documents=documents,
-            memory=LocalMemory(documents, clock=clock) if documents is not None else None,
-            clock=clock,
-            ids=ids,
-            on_event=listeners.hear,
-            present=listeners.present,
-            refresh_prefix=surroundings.prefix,
-            gather_sections=listeners.sections,
-        )
-        try:
+        async with AsyncExitStack() as opened:
+            ours = model is None
+            if model is None:
+                model = await connected(choice or Choice(), environ, settings, store)
+                opened.push_async_callback(model.close)
+            if writer is None:
+                writer = await _writer(model, environ, settings, store, opened)
+            traits = with_mid_system(model.traits, settings.mid_conversation_system.mode)
+            label = f"{traits.provider}/{traits.name}" if traits.provider else traits.name
+            style = load_style(settings.output_style, root, places.config, project=trusted) if settings.output_style else None
+            look = Look(
+                model=label,
+                surface=surface,
+                style=style,
+                system_prompt=system_prompt,
+                trusted=trusted,
+                memory_root=documents,
+            )
+            listed = with_more((*CORE, *([MEMORY] if documents else []), TASK) if tools is None else tools, rare)
+            surroundings = Surroundings(root, settings, places.config, listed, traits, look, clock, home)
+            if how == "forked":
+                session_id = await fork_of(store, session_id, settings, root)
+            elif session_id is not None:
+                await check_place(store, session_id, root)
+            goes = await prefix_for(store, session_id, label, surroundings)
+            began = Session(
+                id="",
+                project_id=await asyncio.to_thread(project_of, str(root)),
+                cwd=str(root),
+                model=label,
+                mode=mode or settings.permissions.mode,
+            )
+            listeners = _Listeners(tell)
+            engine = await Engine.open(
+                store=store,
+                session_id=session_id,
+                session=began,
+                traits=traits,
+                settings=settings,
+                prefix=goes.prefix,
+                writer=writer,
+                documents=documents,
+                memory=LocalMemory(documents, clock=clock) if documents is not None else None,
+                clock=clock,
+                ids=ids,
+                on_event=listeners.hear,
+                present=listeners.present,
+                refresh_prefix=surroundings.prefix,
+                gather_sections=listeners.sections,
+                prices=await prices_for(traits, settings),
+            )
+            opened.push_async_callback(engine.close, wait=0)
             session = engine.session
             await engine.set_model(traits, label=label)
             if goes.prefix is not None and goes.reason:
@@ -199,24 +206,24 @@ class Agent:
             hands = Hands(surroundings.runnable, rare, desk, charge, asker, clock, kept.before_change)
             notes = Notes(engine, surroundings, desk, settings, clock, tell, session.mode, mind)
             listeners.notes = notes
-        except BaseException:
-            await engine.close(wait=0)
-            raise
-        tell(
-            SessionOpened(
-                session_id=engine.session_id,
-                how=how,
-                model=label,
-                limit=traits.limit,
-                mode=charge.mode,
-                cwd=str(root),
-                window=engine.window.number,
-                rules=surroundings.rules(),
+            opened.push_async_callback(hands.close)
+            tell(
+                SessionOpened(
+                    session_id=engine.session_id,
+                    how=how,
+                    model=label,
+                    limit=traits.limit,
+                    mode=charge.mode,
+                    cwd=str(root),
+                    window=engine.window.number,
+                    rules=surroundings.rules(),
+                )
             )
-        )
-        for diagnostic in surroundings.warnings():
-            tell(Noticed("prefix_warning", {"message": diagnostic.message, "path": diagnostic.path}))
-        return cls(engine, model, hands, notes, mind, kept, pricing, tell)
+            for diagnostic in surroundings.warnings():
+                tell(Noticed("prefix_warning", {"message": diagnostic.message, "path": diagnostic.path}))
+            if not ours:
+                opened.push_async_callback(model.close)
+            return cls(engine, model, hands, notes, mind, kept, tell, opened.pop_all())
 
     @property
     def session_id(self) -> str:
@@ -231,7 +238,6 @@ class Agent:
         """Answers a prompt. Never raises for what a model, a provider or a tool does: ``error`` says it."""
         if not prompt.strip() and not images:
             raise UserMistake("the prompt is empty", next_step="Say what is to be done.")
-        await self._mind.look()
         turn = Turn(self.engine, self._model, self.hands, self._notes, self._pricing, self._on_event)
         try:
             return await turn.run(prompt, images)
@@ -251,13 +257,16 @@ class Agent:
         try:
             await self.engine.close(wait=wait)
         finally:
-            await finish_first(self._let_go())
+            await finish_first(self._closing.aclose())
 
-    async def _let_go(self) -> None:
-        try:
-            await self.hands.close()
-        finally:
-            await self._model.close()
+
+async def _writer(model: Model, environ: Mapping[str, str], settings: Settings, store: Store, opened: AsyncExitStack) -> Writer:
+    """The session's own model, or ``checkpoint.model``, whose connection is closed with the session."""
+    if settings.checkpoint.model is None:
+        return writer_by(model, forks=True)
+    other = await connected(Choice(settings.checkpoint.model), environ, settings, store)
+    opened.push_async_callback(other.close)
+    return writer_by(other, forks=False)
 
 
 def _without_keys(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:

@@ -81,6 +81,7 @@ class Turn:
 
     async def _begin(self, prompt: str, images: tuple[Image, ...]) -> None:
         message = Message(id="", role="user", origin="user", parts=(Text(prompt), *images))
+        await self._notes.look()
         await self._engine.prepare()
         stored = await self._engine.observe(*self._notes.at_turn_start(message))
         own = next(one for one in stored if one.origin == "user")

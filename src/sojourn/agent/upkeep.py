@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from sojourn.agent.pricing import Pricing
+from sojourn.agent.pricing import prices_for
 from sojourn.agent.state import standing
-from sojourn.agent.writing import connected, writer_for
+from sojourn.agent.writing import connected, writer_by
 from sojourn.base import UserMistake
 from sojourn.checkpoint import ExtractiveWriter
 from sojourn.config import Settings
@@ -56,7 +56,8 @@ async def open_for_upkeep(
     except UserMistake as error:
         why = str(error)
     try:
-        writer = await writer_for(model, Pricing(model.traits), environ, settings, store) if model else ExtractiveWriter()
+        own = settings.checkpoint.model is None
+        writer = writer_by(model, forks=own) if model else ExtractiveWriter()
         if model is not None and writer.name == "extractive":
             why = f"{model.traits.name} follows a script"
         engine = await Engine.open(
@@ -68,6 +69,7 @@ async def open_for_upkeep(
             documents=documents,
             memory=LocalMemory(documents) if documents is not None else None,
             gather_sections=gather,
+            prices=await prices_for(model.traits, settings) if model is not None and own else None,
             on_event=on_event,
         )
         try:

@@ -20,14 +20,11 @@ async def connected(choice: Choice, environ: Mapping[str, str], settings: Settin
     return connect(target, store.blob, silence=settings.model.timeout)
 
 
-async def writer_for(model: Model, pricing: Pricing, environ: Mapping[str, str], settings: Settings, store: Store) -> Writer:
-    """The session's own model in the live request, or ``checkpoint.model`` with a request of its own.
+def writer_by(model: Model, *, forks: bool) -> Writer:
+    """A model's writer; ``forks``: it is the session's own, asked in the live request.
 
     The embedded model follows a script and has no words for a checkpoint: there extraction writes.
     """
-    if settings.checkpoint.model is not None:
-        other = await connected(Choice(settings.checkpoint.model), environ, settings, store)
-        return ModelWriter(other, price=Pricing(other.traits).loaded, forks=False)
     if model.traits.provider == "sojourn":
         return ExtractiveWriter()
-    return ModelWriter(model, price=pricing.loaded)
+    return ModelWriter(model, price=Pricing(model.traits).loaded, forks=forks)

@@ -17,8 +17,8 @@ class Ledger(Protocol):
     """Where a run's model calls are written down: before a request leaves and after its answer (R-15, K-11)."""
 
     @property
-    def usage(self) -> Usage | None:
-        """Of all calls that have ended, whatever came of the run."""
+    def ended(self) -> int:
+        """Calls that have ended with usage, whatever came of the run."""
         ...
 
     async def begin(self, request: ModelRequest, traits: Traits) -> str:

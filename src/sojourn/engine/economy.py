@@ -27,11 +27,18 @@ class Spent(msgspec.Struct, frozen=True):
     """Writers of checkpoints and summaries."""
     window_writer: float = 0.0
     """The part of it that the present window's writers cost."""
+    unit_price: float | None = None
+    """US dollars that a token of fresh input costs, by the newest call of the session's model whose price is known."""
 
-    def plus(self, purpose: str, usage: Usage, prices: Prices) -> "Spent":
+    def plus(self, purpose: str, usage: Usage, prices: Prices, price: float | None) -> "Spent":
+        """With one call more. ``prices`` are those of the session's model; a writer may be another one, so that its ``price``
+        (US dollars; None = unknown) counts where both are known."""
         cost = prices.of(usage)
         if purpose == "main":
-            return msgspec.structs.replace(self, main=self.main + cost)
+            unit = price / cost if price and cost else self.unit_price
+            return msgspec.structs.replace(self, main=self.main + cost, unit_price=unit)
+        if price is not None and self.unit_price:
+            cost = price / self.unit_price
         return msgspec.structs.replace(self, writer=self.writer + cost, window_writer=self.window_writer + cost)
 
     def next_window(self) -> "Spent":
@@ -48,7 +55,7 @@ def spent_until(window: Window, calls: Sequence[Call], prices: Prices) -> Spent:
     spent = Spent(window.measured.get("spent_main", 0.0), window.measured.get("spent_writer", 0.0))
     for call in calls:
         if call.usage is not None:
-            spent = spent.plus(call.purpose, call.usage, prices)
+            spent = spent.plus(call.purpose, call.usage, prices, call.price)
     return spent
 
 

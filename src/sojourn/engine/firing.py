@@ -9,7 +9,7 @@ import msgspec
 from sojourn.base import SojournError, Usage, finish_first, open_items
 from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.cycle import Fire, recovery_gate
-from sojourn.engine.handing import hand_over
+from sojourn.engine.handing import count_unrecorded, hand_over
 from sojourn.engine.remembering import notes_to_take, take_over
 from sojourn.engine.state import State, is_economic
 from sojourn.engine.writing import Run, carry_out, free_run, render_for_people, take_slot
@@ -169,8 +169,7 @@ async def _settle(state: State, run: Run, writer: Writer, at: Fire | None) -> Ch
             await _consume(state, (), at.level)  # its tier fires again, in the next process if need be (C-17)
         raise
     finally:
-        if (took := run.asked.took(told)) is not None:
-            state.spent = state.spent.plus("writer", took, state.prices)
+        count_unrecorded(state, run.asked, told)
     assert newest is not None
     if isinstance(newest, Checkpoint):
         return newest

@@ -31,13 +31,14 @@ class WriterLedger:
     """The calls of one run, in the session's record. It never takes a seq, so the loop goes on beside it."""
 
     def __init__(self, state: State, lease: Lease, purpose: "Purpose", mark: int, reason: str) -> None:
+        self._state = state
         self._store = state.ports.store
         self._clock = state.ports.clock
         self._ids = state.ports.ids
         self._session_id = state.session.id
         self._lease = lease
-        self.usage: Usage | None = None
-        """Of all calls that have ended, whatever came of the run."""
+        self.ended = 0
+        """Calls that have ended with usage, whatever came of the run."""
         self._row = Call(
             id="",
             purpose=purpose,
@@ -63,7 +64,9 @@ class WriterLedger:
     async def end(
         self, call_id: str, *, usage: Usage | None, price: float | None, error: str = "", finish: Finish | None = None
     ) -> None:
-        self.usage = usage.plus(self.usage) if usage is not None else self.usage
+        if usage is not None:
+            self.ended += 1
+            self._state.spent = self._state.spent.plus(self._row.purpose, usage, self._state.prices, price)
         await self._commit(CloseCall(call_id, usage=usage, price=price, error=error, finish=finish, ended=self._clock.now()))
 
     async def _commit(self, change: Change) -> None:
@@ -87,6 +90,12 @@ class RecordLookup:
 
 
 Purpose = Literal["writer", "compaction"]
+
+
+def count_unrecorded(state: State, asked: Asked, told: Usage | None) -> None:
+    """What a run took, as it tells it, of a host's writer that keeps no ledger: the ledger counts each call as it ends."""
+    if told is not None and (asked.ledger is None or not asked.ledger.ended):
+        state.spent = state.spent.plus("writer", told, state.prices, None)
 
 
 async def hand_over(

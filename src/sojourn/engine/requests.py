@@ -169,7 +169,7 @@ class Requests:
         if call.message_id and (finish is not None or parts):
             await state.settled(call.message_id, parts, finish)
         if usage is not None:
-            self._take_up(asked, msgspec.structs.replace(call, usage=usage), now)
+            self._take_up(asked, msgspec.structs.replace(call, usage=usage, price=price), now)
         return watched
 
     def _take_up(self, asked: _Asked, call: Call, now: int) -> None:
@@ -180,7 +180,7 @@ class Requests:
             state.view.anchor(call)
         state.recoveries = 0
         state.answered_at = now
-        state.spent = state.spent.plus("main", call.usage, state.prices)
+        state.spent = state.spent.plus("main", call.usage, state.prices, call.price)
         self._sent = asked.request
         self._before = CacheBefore(call.usage.input, now, asked.window_id)
 

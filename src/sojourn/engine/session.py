@@ -110,6 +110,7 @@ class Engine:
         gather_sections: GatherSections | None = None,
         memory: MemoryStore | None = None,
         present: Present | None = None,
+        prices: Prices | None = None,
         read_only: bool = False,
     ) -> "Engine":
         """Opens a session: the stored ``session_id``, or a new one (``session`` gives its fields).
@@ -117,8 +118,8 @@ class Engine:
         Without a ``store`` everything lives in memory. ``prefix`` is frozen with the session; ``fixed`` (tokens) stands
         for it where the host keeps its own system prompt and tools. ``refresh_prefix`` is asked for the prefix of each
         window that opens later (P-4), ``gather_sections`` for what else it shows, ``memory`` holds what is durable,
-        ``present`` for what is stored around text from the inbox (M-R6). ``read_only``
-        takes no lease: it can look, not write.
+        ``present`` for what is stored around text from the inbox (M-R6), ``prices`` what the provider asks (see
+        ``set_prices``). ``read_only`` takes no lease: it can look, not write.
         Raises UserMistake for an unknown id, a window too small, or a session that another process runs.
         """
         clock = clock or SystemClock()
@@ -143,6 +144,7 @@ class Engine:
         found = await find_or_create(ports, session_id, session)
         state = State(ports, found, traits)
         state.sections, state.task = tuple(sections), task
+        state.prices = prices or state.prices
         await state.restore_prefix(prefix, offered)
         if not read_only:
             state.lease = await take_lease(opened, found, clock)

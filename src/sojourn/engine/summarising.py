@@ -2,7 +2,7 @@
 
 from sojourn.base import Item
 from sojourn.checkpoint import WriterFailed, WriterInput, Written, extract, validate
-from sojourn.engine.handing import hand_over
+from sojourn.engine.handing import count_unrecorded, hand_over
 from sojourn.engine.state import State, is_economic
 from sojourn.engine.writing import answer_of
 from sojourn.record import Message
@@ -28,8 +28,7 @@ async def summary(
     state.emit("notice", key="summarising")
     handed = await hand_over(state, writer, lease, run.range, purpose="compaction", reason=reason, items=items)
     written = await answer_of(writer, handed.into(run))
-    if (took := handed.took(written.usage)) is not None:
-        state.spent = state.spent.plus("compaction", took, state.prices)
+    count_unrecorded(state, handed, written.usage)
     if isinstance(written, Written):
         written = validate(written, upto)
         if written.items:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from sojourn.base import Clock, Ids, SojournError, Usage, open_items
+from sojourn.base import Clock, Ids, SojournError, open_items
 from sojourn.checkpoint import (
     Fork,
     Ledger,
@@ -45,10 +45,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         """The run with all of this."""
         handed = {name: getattr(self, name) for name in self.__struct_fields__}
         return msgspec.structs.replace(run, **handed)
-
-    def took(self, told: Usage | None) -> Usage | None:
-        """What the run took, by the ledger, which knows it also of a run that was cut off; else as the writer has told it."""
-        return (self.ledger.usage if self.ledger is not None else None) or told
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
