@@ -134,6 +134,27 @@ def test_a_mistake_names_its_line(old: str, new: str, at: str, says: str) -> Non
 
 
 @pytest.mark.design("R-6")
+def test_a_line_rests_on_messages_that_are_there() -> None:
+    mended = TEXT.replace("the cap is 5 (m7)", "the cap is 6 (m7, m12)")
+    assert edited(BEFORE, mended, newest=12) == (Replace(CAP.id, "the cap is 6", (7, 12)),)
+    assert edited(BEFORE, TEXT, newest=1) == (), "what nobody changed is not looked at"
+    new = TEXT.replace("## knowledge\n", "## knowledge\n- brand new (m13)\n")
+    assert edited(BEFORE, new, newest=13) == (Add(K, "brand new (m13)"),)
+    for text, at, seq in (
+        (mended, "the cap is 6", 12),
+        (TEXT.replace("(m7)", "(m0)"), "the cap is 5", 0),
+        (new, "brand new", 13),
+    ):
+        with pytest.raises(UserMistake, match=rf"^line {number(text, at)}: there is no message m{seq}$") as mistake:
+            edited(BEFORE, text, newest=11)
+        assert mistake.value.next_step == "The newest message is m11."
+    words = TEXT.replace(line(PORT), f"- [{PORT.id}] take the bus (m99)")
+    assert edited(BEFORE, words, newest=11) == (Replace(PORT.id, "take the bus (m99)", ()),), (
+        "it rested on none: these are words"
+    )
+
+
+@pytest.mark.design("R-6")
 def test_a_heading_without_a_name_is_a_mistake() -> None:
     with pytest.raises(UserMistake, match="line 2: '' is no section"):
         edited(BEFORE, "## knowledge\n##\n")

@@ -15,7 +15,7 @@ from sojourn.checkpoint import WriterFailed, WriterInput, Written
 from sojourn.config import CheckpointSettings, Compaction, Memory, Settings
 from sojourn.cycle import Economics, too_full
 from sojourn.cycle.economy import economic_trigger
-from sojourn.engine import Engine, EngineEvent, session, switching, writing
+from sojourn.engine import Engine, EngineEvent, recovery, session, switching, writing
 from sojourn.engine.ingest import ingest
 from sojourn.engine.intake import result_cap, take_in
 from sojourn.engine.joining import _ago
@@ -539,7 +539,7 @@ class Switching:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[tuple[str, bool, tuple[float, ...], bool]] = []
-        monkeypatch.setattr(session, "switch", self)
+        monkeypatch.setattr(recovery, "switch", self)
 
     async def __call__(self, state: object, reason: str, *, shares: tuple[float, ...], extract_first: bool) -> None:
         self.asked.append((reason, shares, extract_first))
@@ -572,7 +572,7 @@ def test_a_refusal_is_answered_by_each_way_in_order_then_by_a_stop(
             await engine.observe(Message(id="", role="assistant", origin="model"))
             assert engine._state.recoveries == 6
             await engine.observe(says("Worked."))
-            assert (engine._state.recoveries, engine._refused) == (0, set())
+            assert (engine._state.recoveries, engine._state.refused) == (0, set())
 
     asyncio.run(main())
 
@@ -620,14 +620,14 @@ def test_room_is_made_by_cutting_then_smaller_then_extraction_then_a_stop(monkey
 
             await engine.observe(user("x " * 70_000))
             for works_at, ways in ((1, []), (2, [SMALLER]), (3, [SMALLER, EXTRACT])):
-                monkeypatch.setattr(session, "cut_incoming", cutting(works_at))
+                monkeypatch.setattr(recovery, "cut_incoming", cutting(works_at))
                 await engine.project()
                 assert [one[1:] for one in asked] == ways
                 assert {one[0] for one in asked} <= {"overflow"}
                 assert lines == [60_800] * works_at
                 asked.clear()
                 lines.clear()
-            monkeypatch.setattr(session, "cut_incoming", cutting(0))
+            monkeypatch.setattr(recovery, "cut_incoming", cutting(0))
             with pytest.raises(WorkFailed, match="newest messages alone do not fit") as stop:
                 await engine.project()
             assert "path" in stop.value.next_step

@@ -11,7 +11,7 @@ from sojourn.checkpoint import WriterInput, Written
 from sojourn.engine import Engine
 from sojourn.models import ENCODERS
 from sojourn.prefix import build, section
-from sojourn.record import Fence, InboxRow, Message, PrefixSnapshot, PutInbox, Session, Text, ToolCall
+from sojourn.record import Fence, ForkOf, InboxRow, Message, PrefixSnapshot, PutInbox, Session, Text, ToolCall
 from sojourn.record.sqlite import SqliteStore
 from sojourn.request import units
 from sojourn.wire import Traits
@@ -123,6 +123,45 @@ def test_a_fork_begins_with_the_parents_view_and_goes_its_own_way() -> None:
             await engine.observe(user("The same way."))
             assert "Another way." not in str((await engine.project()).request)
         assert len(await store.messages(forked.id)) == 23
+        await store.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.design("R-4")
+def test_a_fork_at_a_message_asks_as_its_parent_asked_there() -> None:
+    async def main() -> None:
+        store = await SqliteStore.open(None, clock=SystemClock())
+        async with await Engine.open(store=store, session=Session(id=""), traits=TRAITS) as engine:
+            await engine.observe(user("Go."))
+            await work(engine, 20)
+            await engine.rebuild()
+            await engine.observe(says("Done so far."))
+            then, head = await engine.project(), engine.head
+            window = engine.window.id
+            await engine.accept_plan(head)
+            await engine.observe(user("Now the wrong way."))
+            await engine.observe(says("As you say."))
+            await engine.rebuild()
+            await engine.observe(user("Stop."))
+            await engine.undo()
+            forked = await engine.fork(at=head)
+            assert (forked.head, forked.plan_seq) == (head, head)
+            assert forked.fork_of == ForkOf(engine.session_id, window, head)
+            async with await Engine.open(store=store, session_id=forked.id, traits=TRAITS) as branch:
+                assert (await branch.project()).request.messages == then.request.messages
+                with pytest.raises(UserMistake, match="no undo"):
+                    await branch.redo()
+                await branch.observe(user("The right way."))
+                assert "The right way." in str((await branch.project()).request)
+            earlier = await engine.fork(at=head - 1)
+            assert (earlier.head, earlier.plan_seq) == (head - 1, 0)
+            count = len(await store.sessions())
+            for absent in (0, engine.head, engine.head + 1):  # the newest is undone
+                with pytest.raises(UserMistake, match=f"no message m{absent} in its view") as caught:
+                    await engine.fork(at=absent)
+                assert caught.value.next_step
+            assert len(await store.sessions()) == count
         await store.close()
 
     asyncio.run(main())

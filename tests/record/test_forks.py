@@ -7,7 +7,7 @@ import pytest
 
 from record.rows import Desk, at_desk, checkpoint, redo, sit, undo_turn, undo_window, user, window
 from sojourn.base import UserMistake
-from sojourn.record import AddCheckpoint, AddTrims, ConsumeTiers, ForkOf, Pin, PinRow, Session, Trim
+from sojourn.record import AddCheckpoint, AddTrims, ConsumeTiers, ForkOf, Pin, PinRow, Session, SetTrigger, Trim
 
 Where = Path | None
 
@@ -132,6 +132,92 @@ def test_pins_and_checkpoints_made_in_the_parent_later_are_not_the_forks(where: 
         await child.put(Pin(PinRow("p2", "two", removed=True)))
         assert [pin.id for pin in await desk.store.pins("ses_f")] == ["p1"]
         assert [pin.id for pin in await desk.store.pins("ses_1")] == ["p2", "p3"]
+
+    at_desk(where, story)
+
+
+@pytest.mark.design("R-4")
+def test_a_fork_that_ends_earlier_has_no_undo_of_what_came_later(where: Where) -> None:
+    async def story(desk: Desk) -> None:
+        await desk.talk(9)
+        await desk.put(undo_turn("u1", 1, 2), undo_turn("u2", 5, 7), undo_turn("u3", 4, 9), redo("r3", "u3"))
+        child = await fork(desk, "ses_f", 5)
+        assert [(row.id, row.after_seq, row.upto_seq, row.closes) for row in await desk.store.undos("ses_f")] == [
+            ("u1", 1, 2, None),
+            ("u2", 5, 5, "u2"),
+            ("u3", 4, 5, None),
+            ("r3", 0, 0, "u3"),
+        ]
+        await child.talk(4, 6)
+        assert await child.seqs() == [1, 3, 4, 5, 6, 7, 8, 9]
+        assert await child.refused(redo("f1", "u2")) == "undo"
+        await child.put(redo("f2", "u1"))
+        assert await child.seqs() == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+        assert await desk.seqs() == [1, 3, 4, 5, 8, 9]
+        same = await fork(desk, "ses_g", 7)
+        await same.talk(1, 8)
+        assert await same.seqs() == [1, 3, 4, 5, 8]
+        assert await (await fork(same, "ses_h", 6)).seqs() == [1, 3, 4, 5]
+
+    at_desk(where, story)
+
+
+@pytest.mark.design("R-4")
+def test_a_later_checkpoint_of_an_early_mark_leaves_a_forks_view_with_its_turn(where: Where) -> None:
+    """What the fork inherits was numbered by the parent's undos, those that the fork does not see too."""
+
+    async def story(desk: Desk) -> None:
+        await desk.talk(9)
+        await desk.put(undo_turn("u1", 7, 8), redo("r1", "u1"), AddCheckpoint(checkpoint("k", 4)))
+        child = await fork(desk, "ses_f", 5)
+        assert [row.id for row in await desk.store.checkpoints("ses_f")] == ["k"]
+        await child.put(undo_turn("f1", 3, 5))
+        assert [row.id for row in await desk.store.checkpoints("ses_f")] == []
+
+    at_desk(where, story)
+
+
+@pytest.mark.design("R-4", "R-5")
+def test_a_fork_that_ends_earlier_has_not_come_as_far_in_its_window(where: Where) -> None:
+    async def story(desk: Desk) -> None:
+        await desk.put(window("w1"))
+        await desk.talk(6)
+        trims = (Trim(4, 0, 1, 1), Trim(5, 0, 1, 1))
+        await desk.put(ConsumeTiers("w1", (10, 20), 5), AddTrims("w1", trims), SetTrigger("w1", 77))
+        row = await (await fork(desk, "ses_f", 4)).store.newest_window("ses_f")
+        assert row is not None
+        assert (row.tiers, row.gate, row.trims, row.trigger) == ((), None, trims[:1], 77)
+        row = await (await fork(desk, "ses_g", 6)).store.newest_window("ses_g")
+        assert row is not None
+        assert (row.tiers, row.gate, row.trims, row.trigger) == ((10, 20), 5, trims, 77)
+
+    at_desk(where, story)
+
+
+@pytest.mark.design("R-4", "R-15")
+def test_a_fork_that_ends_earlier_has_the_pins_of_its_time(where: Where) -> None:
+    def pin(name: str, created: int, **fields: bool) -> Pin:
+        return Pin(PinRow(name, name, created=created, **fields))
+
+    async def story(desk: Desk) -> None:
+        await desk.put(user("a", created=100), user("b", created=200), pin("early", 150), user("c", created=300))
+        await desk.put(pin("then", 300), pin("early", 400, removed=True), pin("late", 500))
+        for seq, expected in ((0, []), (1, ["early"]), (2, ["early"]), (3, ["then", "late"])):
+            child = await fork(desk, f"ses_f{seq}", seq)
+            assert [row.id for row in await child.store.pins(child.sid)] == expected, seq
+            grandchild = await fork(child, f"ses_g{seq}", seq)
+            assert [row.id for row in await child.store.pins(grandchild.sid)] == expected, seq
+
+    at_desk(where, story)
+
+
+@pytest.mark.design("R-4")
+def test_where_nobody_knows_when_a_message_came_pins_stay(where: Where) -> None:
+    async def story(desk: Desk) -> None:
+        await desk.talk(2)
+        await desk.put(Pin(PinRow("p", "p", created=5)))
+        await fork(desk, "ses_f", 1)
+        assert [row.id for row in await desk.store.pins("ses_f")] == ["p"]
 
     at_desk(where, story)
 

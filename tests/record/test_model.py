@@ -21,6 +21,11 @@ class Model:
     def fork(self, seq: int) -> "Model":
         child = Model()
         child.rows = [row for row in self.rows if row[0] in {"undo", "redo", "undow"} or row[2] <= seq]
+        # Of an undo counts what is in the fork: its own messages have numbers that were others' in the parent.
+        child.rows = [
+            (kind, name, min(one, seq), min(two, seq)) if kind == "undo" else (kind, name, one, two)
+            for kind, name, one, two in child.rows
+        ]
         child.head = seq
         child.windows = max([row[3] for row in child.rows if row[0] == "window"], default=0)
         return child
@@ -46,7 +51,7 @@ class Model:
 
     def standing(self) -> list[str]:
         closed = {row[1] for row in self.rows if row[0] == "redo"}
-        undone = [row[1].split("/")[0] for row in self.rows if row[0] in {"undo", "undow"}]
+        undone = [row[1].split("/")[0] for row in self.rows if row[0] == "undow" or (row[0] == "undo" and row[2] < row[3])]
         return [name for name in undone if name not in closed]
 
 

@@ -34,12 +34,13 @@ class _Bullet(msgspec.Struct, frozen=True):
     text: str
 
 
-def edited(before: Checkpoint, text: str) -> tuple[Operation, ...]:
+def edited(before: Checkpoint, text: str, *, newest: int | None = None) -> tuple[Operation, ...]:
     """What a person has changed in the rendering of ``before``: a changed bullet replaces, one that is gone closes, a new
-    one under a section's heading adds. An unedited rendering gives no operations.
+    one under a section's heading adds. An unedited rendering gives no operations. ``newest``: the session's newest message;
+    None = what a line rests on is not looked at.
 
-    Raises UserMistake, with the line's number, for a heading that is no section, an id that is not there, or text that
-    is no bullet; and for a text in which nothing is left.
+    Raises UserMistake, with the line's number, for a heading that is no section, an id that is not there, text that is no
+    bullet, or a message that is not there; and for a text in which nothing is left.
     """
     present = {item.id: item for item in open_items(before.items)}
     bullets = tuple(_without_writer(bullet, present) for bullet in _bullets(text))
@@ -56,6 +57,7 @@ def edited(before: Checkpoint, text: str) -> tuple[Operation, ...]:
         found = _WITH_ID.fullmatch(bullet.text)
         if found is None or not (found[1] in known or _LIKE_AN_ID.fullmatch(found[1])):
             if bullet.text:
+                _check_messages(bullet, newest)
                 operations.append(Add(bullet.section, bullet.text))
             continue
         one = found[1]
@@ -67,6 +69,8 @@ def edited(before: Checkpoint, text: str) -> tuple[Operation, ...]:
             continue
         met[one] = bullet.line
         if bullet.text != shown[one] or bullet.section is not present[one].section:
+            if present[one].sources:
+                _check_messages(bullet, newest)
             operations += _replacement(present[one], bullet, found[2].strip())
     closed = [Close(one, ItemStatus.SUPERSEDED) for one in present if one not in met]
     return (*operations, *closed)
@@ -152,6 +156,13 @@ def _without_writer(bullet: _Bullet, present: Mapping[str, Item]) -> _Bullet:
     if by is None or item is None or item.text.endswith(by[0]):
         return bullet
     return msgspec.structs.replace(bullet, text=f"{bullet.text[: by.start()]} ({by[1]})")
+
+
+def _check_messages(bullet: _Bullet, newest: int | None) -> None:
+    """The ``(m3, m12)`` at a line's end name messages of the session."""
+    absent = [seq for seq in split_sources(bullet.text)[1] if newest is not None and not 1 <= seq <= newest]
+    if absent:
+        raise _mistake(bullet, f"there is no message m{absent[0]}", f"The newest message is m{newest}.")
 
 
 def _section(line: str) -> Section | None:

@@ -16,10 +16,10 @@ async def take_edit(state: State, text: str) -> Checkpoint | None:
         )
     if state.lease is None:
         raise WorkFailed(f"session {session_id} is open for reading only")
-    operations = edited(before, text)
+    operations = edited(before, text, newest=state.head)
     if not operations:
         return None
-    written = validate(apply_user(before, operations, before.covered_seq), before.covered_seq)
+    written = validate(apply_user(before, operations, before.covered_seq), state.head)
     run = WriterInput(
         items=open_items(before.items),
         messages=(),

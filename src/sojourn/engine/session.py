@@ -10,7 +10,6 @@ import msgspec
 
 from sojourn.base import (
     Clock,
-    ErrorKind,
     Finish,
     Ids,
     SojournError,
@@ -18,31 +17,28 @@ from sojourn.base import (
     SystemIds,
     Usage,
     UserMistake,
-    WorkFailed,
     finish_first,
 )
 from sojourn.checkpoint import ExtractiveWriter, Writer, WriterFailed
 from sojourn.config import Settings
-from sojourn.cycle import check_window, decide, effective_limit, may_recover
+from sojourn.cycle import check_window, effective_limit
 from sojourn.engine.changing import change_prefix
-from sojourn.engine.cutting import cut_incoming
 from sojourn.engine.editing import take_edit
-from sojourn.engine.firing import drain, fire, write_now
-from sojourn.engine.intake import finish_of, result_cap, take_in, take_in_part, title_of
+from sojourn.engine.firing import drain, write_now
+from sojourn.engine.intake import result_cap, take_in_part
 from sojourn.engine.joining import LEASE, find_or_create, fork, free_slot, take_lease
+from sojourn.engine.observing import answered_well, observe
 from sojourn.engine.pinning import pin_text, unpin
-from sojourn.engine.requests import Requests, output_asked
-from sojourn.engine.situation import situation
+from sojourn.engine.preparing import prepare
+from sojourn.engine.recovery import recover
+from sojourn.engine.requests import Requests
 from sojourn.engine.state import GatherSections, Ports, Present, RefreshPrefix, State, prefix_tokens
-from sojourn.engine.switching import SHARES, compact, draw_first_trigger, largest_parts, open_first, switch
+from sojourn.engine.switching import compact, open_first, switch
 from sojourn.engine.types import Answer, Context, OnEvent, Projected, Rebuilt, Undone, summarise
 from sojourn.engine.undoing import redo, undo
-from sojourn.engine.view import in_view
 from sojourn.memory import MemoryStore
-from sojourn.meter import Level, Prices, Watched, breakdown, learn, total
+from sojourn.meter import Level, Prices, Watched, breakdown, total
 from sojourn.record import (
-    AddMessage,
-    Change,
     Checkpoint,
     Hit,
     Lease,
@@ -57,17 +53,13 @@ from sojourn.record import (
     SettlePart,
     Snapshot,
     Store,
-    TakeInbox,
     TaskRow,
-    Text,
     Window,
 )
 from sojourn.record.sqlite import SqliteStore
-from sojourn.window import OpeningSection, OpenTask, is_finished
+from sojourn.window import OpeningSection, OpenTask
 from sojourn.wire import ModelError, Traits
 
-_SMALLER: dict[str, tuple[float, ...]] = {"ladder": SHARES, "smaller": (0.35,), "extract": (0.2,)}
-"""Budgets of an opening after a provider's refusal, by C-10's ways."""
 _RENEW_SECONDS = LEASE / 4_000
 
 
@@ -84,7 +76,6 @@ class Engine:
         self._state = state
         self._owns_store = owns_store
         self._requests = Requests(state)
-        self._refused: set[tuple[str, int, int, int]] = set()
         self._renewing: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -221,37 +212,7 @@ class Engine:
         A result over the cap stands in view as head and tail, whole in the record (Y-5). A user message resets the
         stop against loops (C-11): a person has decided to go on.
         """
-        return await self._take_in(messages)
-
-    async def _take_in(self, messages: Sequence[Message], inbox: tuple[str, ...] = ()) -> tuple[Message, ...]:
-        """``inbox``: the rows that these messages came from, taken in the same commit (R-9)."""
-        state = self._state
-        cap = result_cap(state.lines().full_trigger)
-        taken = [await take_in(self._named(message), state.ports.store, cap) for message in messages]
-        if not taken:
-            return ()
-        changes: list[Change] = [AddMessage(message) for message in taken]
-        title = None if state.session.title else title_of(taken)
-        if title:
-            changes.append(SetSession(title=title))
-        if inbox:
-            changes.append(TakeInbox(inbox))
-        done = await state.commit(*changes)
-        if title:
-            state.session = msgspec.structs.replace(state.session, title=title)
-        stored = tuple(
-            msgspec.structs.replace(message, seq=seq, session_id=self.session_id)
-            for message, seq in zip(taken, done.seqs, strict=True)
-        )
-        if done.repeated:
-            return stored  # the same ids again: they stand in the view already
-        state.view.extend(message for message in stored if in_view(message))
-        if any(message.origin == "user" and message.role == "user" for message in stored):
-            state.window_steps.clear()
-        if any(is_finished(message) for message in stored):
-            state.recoveries = 0
-            self._refused.clear()
-        return stored
+        return await observe(self._state, messages)
 
     async def settle(self, message_id: str, index: int, part: Part) -> None:
         """The part at ``index`` of an observed message is complete: a tool call with its result, or a new part.
@@ -294,8 +255,7 @@ class Engine:
         """
         watched = await self._requests.answered(usage, finish, price, parts=await self._taken(parts), error=error)
         if not error:
-            self._state.recoveries = 0
-            self._refused.clear()
+            answered_well(self._state)
         return watched
 
     async def _taken(self, parts: Mapping[int, Part]) -> dict[int, Part]:
@@ -328,69 +288,15 @@ class Engine:
         A host that places reminders calls it first, so that they are checked against the view that is sent (M-R8), and
         then ``prepared``.
         """
-        state = self._state
-        if state.stale:
-            await state.restore_prefix(state.offered, state.next_fixed)
-            await state.load()
-        if state.lease is not None:
-            await self._take_inbox()
-        if state.view.window.number == 0:
-            await open_first(state)
-        if state.lease is not None:
-            await draw_first_trigger(state)
-        for _ in range(4):
-            decision = decide(situation(state))
-            if decision.fire is not None:
-                await fire(state, decision.fire)
-                decision = decide(situation(state))  # a writer runs now, or has written already
-            if decision.then in ("open", "compact"):
-                if (await switch(state, decision.reason)).outcome == "insert_failed":
-                    # W-10: nothing stands before what came in. It is cut if need be, else goes as it is.
-                    if state.level().tokens > state.lines().hard:
-                        await self._make_room()
-                    break
-            elif decision.then == "cut_incoming":
-                await cut_incoming(state, state.lines().trigger)
-                break
-            elif decision.then == "recover":
-                await self._make_room()
-                break
-            else:
-                break
-        return state.view.window
+        await prepare(self._state)
+        return self._state.view.window
 
     async def recover(self, error: ModelError) -> Projected:
         """The next request after the provider refused the last one (C-10). Raises WorkFailed when nothing is left to try,
         and for errors that another request cannot cure (authentication, outage, rate limits)."""
-        state = self._state
-        if error.kind not in (ErrorKind.CONTEXT_OVERFLOW, ErrorKind.MALFORMED_REQUEST):
-            raise WorkFailed(f"the model's provider refused: {error} ({error.kind})") from error
-        self._refused.add(self._fingerprint())
-        if error.limit is not None and error.limit < state.traits.limit:
-            state.traits = msgspec.structs.replace(state.traits, limit=error.limit, limit_source="learned")
-            state.emit("limit_learned", limit=error.limit)
-        if error.used is not None:
-            state.calibration = learn(state.calibration, state.traits.name, state.view.estimate(), error.used)
-            state.view.refuse(error.used)
-        reason = "overflow" if error.kind is ErrorKind.CONTEXT_OVERFLOW else "malformed"
-        if self._fits_now():
-            state.recoveries += 1
-            return self._requests.next()  # the view was not too large, what was asked for on top of it was
-        while True:
-            way = may_recover(state.recoveries)
-            state.recoveries += 1
-            if way == "stop":
-                sent = len(self._refused)
-                times = "1 request" if sent == 1 else f"{sent} requests in a row"
-                raise WorkFailed(
-                    f"stopped: the provider refused {times}, the last with: {error}. {largest_parts(state)}",
-                    next_step=error.next_step
-                    or "Set compaction.max_context to the model's real window, or use a larger model.",
-                ) from error
-            await switch(state, reason, shares=_SMALLER[way], extract_first=way == "extract")
-            self._requests.forget()
-            if self._fingerprint() not in self._refused:
-                return self._requests.next()
+        await recover(self._state, error)
+        self._requests.forget()
+        return self._requests.next()
 
     async def rebuild(self) -> Rebuilt:
         """A new window now (C-13), by the same ladder. ``insert_failed`` = there was nothing to leave out."""
@@ -594,51 +500,6 @@ class Engine:
         return await self._state.ports.store.messages(self.session_id, after=after, upto=upto)
 
     # --- inside --------------------------------------------------------------------------------------------------
-
-    async def _make_room(self) -> None:
-        """C-6: a window that has just opened is over hard already. What came in is cut, then C-10's steps, then a stop."""
-        state = self._state
-        for way in (None, "smaller", "extract"):
-            if way is not None:
-                await switch(state, "overflow", shares=_SMALLER[way], extract_first=way == "extract")
-            if await cut_incoming(state, state.lines().hard):
-                return
-        raise WorkFailed(
-            f"stopped: the newest messages alone do not fit. {largest_parts(state)}",
-            next_step="Use a larger window, or send less at once: attach a file's path instead of its text.",
-        )
-
-    async def _take_inbox(self) -> None:
-        """Text that others sent while the session worked gets its seq at this safe point (R-9)."""
-        rows = await self._state.ports.store.inbox(self.session_id)
-        if rows:
-            messages = [
-                Message(id=f"msg_{row.id}", role="user", origin=row.origin, created=row.created, parts=(Text(row.text),))
-                for row in rows
-            ]
-            present = self._state.ports.present
-            shown = [one for message in messages for one in (present(message) if present else (message,))]
-            await self._take_in(shown, inbox=tuple(row.id for row in rows))
-
-    def _fingerprint(self) -> tuple[str, int, int, int]:
-        """Tells requests of one session apart without serialising them: its window, its end, its size, what it asks for."""
-        state = self._state
-        return (state.view.window.id, state.head, total(state.view.estimate()), output_asked(state) or 0)
-
-    def _fits_now(self) -> bool:
-        """Whether the view that was refused is well under the trigger of what was learned of the model since, and asks for
-        less than before: then nothing needs to leave it."""
-        state = self._state
-        return state.level().tokens < state.lines().trigger and self._fingerprint() not in self._refused
-
-    def _named(self, message: Message) -> Message:
-        ports = self._state.ports
-        return msgspec.structs.replace(
-            message,
-            id=message.id or ports.ids.new("msg"),
-            created=message.created or ports.clock.now(),
-            finish=message.finish or finish_of(message),
-        )
 
     async def _renew(self) -> None:
         state = self._state

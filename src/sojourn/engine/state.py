@@ -115,6 +115,8 @@ class State:
         """The writer that was started last."""
         self.recoveries = 0
         """By C-10, without a successful step in between."""
+        self.refused: set[tuple[str, int, int, int]] = set()
+        """What tells the requests apart that the provider has refused since then."""
         self.prefix_since = 0
         """The newest seq before the prefix in force took the place of another inside this window: thinking up to it was
         signed for that one (Q-3, report 61)."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import apsw
+import msgspec
 
 from sojourn.record.codec import decode, key
 from sojourn.record.types import Undo
@@ -50,14 +51,26 @@ def lineage(db: apsw.Connection, session_id: str) -> list[Segment]:
 
 
 def undo_rows(db: apsw.Connection, chain: Sequence[Segment]) -> list[Undo]:
-    """The undo rows of the view, oldest first: those that stood when it was forked, then its own."""
+    """The undo rows of the view, oldest first: those that stood when it was forked, then its own. None is left out, so that
+    the ``undos_before`` of what a fork inherits counts them as its parent did."""
     return [
-        decode(body, Undo)
+        _within(decode(body, Undo), segment.upto)
         for segment in reversed(chain)
         for (body,) in db.execute(
             "SELECT body FROM undos WHERE sid = ? AND pk <= ? ORDER BY pk", (segment.sid, segment.undo_cap)
         )
     ]
+
+
+def _within(undo: Undo, upto: int) -> Undo:
+    """The undo in a view that ends with message ``upto``. The fork's own messages have the numbers of those that were undone
+    behind that end, and are others: of the turn counts what is in the view, and an undo of nothing in it is one that has
+    ended by itself, so that there is nothing to redo."""
+    if undo.kind == "window" or undo.upto_seq <= upto:
+        return undo
+    if undo.after_seq < upto:
+        return msgspec.structs.replace(undo, upto_seq=upto)
+    return msgspec.structs.replace(undo, after_seq=upto, upto_seq=upto, closes=undo.closes or undo.id)
 
 
 def cover(db: apsw.Connection, chain: Sequence[Segment]) -> Cover:

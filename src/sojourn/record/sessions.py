@@ -8,8 +8,9 @@ import msgspec
 from sojourn.base import UserMistake
 from sojourn.record.codec import decode, encode, key
 from sojourn.record.lineage import Segment, lineage
+from sojourn.record.messages import read_messages
 from sojourn.record.schema import immediate
-from sojourn.record.types import ForkOf, Session, Slot
+from sojourn.record.types import ForkOf, PinRow, Session, Slot
 from sojourn.record.windows import inherit_state
 
 _COLUMNS = "id, updated, head, epoch, revision, body"
@@ -74,12 +75,12 @@ def _fork(db: apsw.Connection, session_id: str, fork: ForkOf) -> None:
             window_cap,
             _newest_pk(db, "checkpoints", "checkpoint_cap", parent),
             _newest_pk(db, "undos", "undo_cap", parent),
-            _newest_pk(db, "pins", "pin_cap", parent),
+            _pin_cap(db, fork, parent),
             _newest_pk(db, "tasks", "task_cap", parent),
             session_id,
         ),
     )
-    inherit_state(db, lineage(db, session_id))
+    inherit_state(db, lineage(db, session_id), ends_earlier=fork.seq < stored.head)
 
 
 def _newest_pk(db: apsw.Connection, table: str, cap: str, chain: Sequence[Segment]) -> int:
@@ -87,6 +88,17 @@ def _newest_pk(db: apsw.Connection, table: str, cap: str, chain: Sequence[Segmen
     query = f"SELECT max(pk) FROM {table} WHERE sid = ? AND pk <= ?"  # noqa: S608  (constants only)
     found = [db.execute(query, (segment.sid, getattr(segment, cap))).fetchone() for segment in chain]
     return max((row[0] or 0 for row in found if row), default=0)
+
+
+def _pin_cap(db: apsw.Connection, fork: ForkOf, chain: Sequence[Segment]) -> int:
+    """The newest pin that was there before the first message that the fork does not see; where none is left out, the newest."""
+    later = read_messages(db, chain, None, after=fork.seq, upto=None, limit=1, newest_first=False)
+    came = later[0].created if later else 0
+    if not came:  # no message, or one of which nobody knows when it came
+        return _newest_pk(db, "pins", "pin_cap", chain)
+    query = "SELECT pk, body FROM pins WHERE sid = ? AND pk <= ?"
+    rows = (row for segment in chain for row in db.execute(query, (segment.sid, segment.pin_cap)))
+    return max((pk for pk, body in rows if decode(body, PinRow).created < came), default=0)
 
 
 def _window_pk(db: apsw.Connection, fork: ForkOf, chain: Sequence[Segment]) -> int:

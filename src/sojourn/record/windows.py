@@ -89,11 +89,13 @@ def add_trims(work: Work, change: AddTrims) -> None:
     _put_state(work.db, work.sid, row.pk, msgspec.structs.replace(row.state, trims=tuple(held.values())))
 
 
-def inherit_state(db: apsw.Connection, chain: Sequence[Segment]) -> None:
-    """A new fork keeps the state of the window that it starts with as it is now."""
+def inherit_state(db: apsw.Connection, chain: Sequence[Segment], *, ends_earlier: bool) -> None:
+    """A new fork keeps the state of the window that it starts with as it is now. ``ends_earlier`` than its parent, it has not
+    come as far: no tier is consumed yet."""
     row = newest_row(db, chain, cover(db, chain))
     if row is not None:
-        _put_state(db, chain[0].sid, row.pk, row.state)
+        state = msgspec.structs.replace(row.state, tiers=(), gate=None) if ends_earlier else row.state
+        _put_state(db, chain[0].sid, row.pk, state)
 
 
 def newest_row(db: apsw.Connection, chain: Sequence[Segment], hidden: Cover | None) -> Row | None:
@@ -161,7 +163,9 @@ def _state_of(db: apsw.Connection, chain: Sequence[Segment], pk: int) -> State |
     for segment in chain:
         found = db.execute("SELECT body FROM window_states WHERE sid = ? AND window = ?", (segment.sid, pk)).fetchone()
         if found:
-            return decode(found[0], State)
+            state = decode(found[0], State)
+            # Behind the fork the same numbers are other messages.
+            return msgspec.structs.replace(state, trims=tuple(trim for trim in state.trims if trim.seq <= segment.upto))
     return None
 
 
