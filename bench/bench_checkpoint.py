@@ -1,14 +1,38 @@
-"""An extractive checkpoint over 200,000 tokens of a made-up session (K-10: under 200 ms on one core)."""
+"""An extractive checkpoint over 200,000 tokens of made-up sessions (K-10: under 200 ms on one core): calls with their results,
+and nothing but prose of the assistant in English and Chinese; the check beside a model writer over the same."""
 
+import random
 import time
+from collections.abc import Callable
 
 from bench._row import Row
-from sojourn.base import Finish
+from sojourn.base import Finish, Item
 from sojourn.checkpoint import WriterInput, extract
+from sojourn.checkpoint.extract import sure
 from sojourn.meter import message_tokens, total
 from sojourn.record import Message, Text, ToolCall, Touch
 
 _TOKENS = 200_000
+_ENGLISH = (
+    "We looked at the slow path in `{name}` and it reads {n} rows in {m} ms, which is enough for the {thing}.",
+    "The {thing} is loaded when the {other} starts, and {name} then walks every entry in order.",
+    "I decided to keep the {thing} in src/{other}/{name}.py because the {other} would break otherwise.",
+    "That leaves the {other}, which nobody has touched since the last release, as it was.",
+    "It is worth saying that the {thing} does not depend on the {other} in any way that matters here.",
+    "A careful reader would expect the {thing} to be closed after the {other} is done, and it is.",
+    "Everything in this paragraph describes how the {thing} talks to the {other} through the layer in between.",
+    "Instead of a list the {thing} now holds a ring of {n} entries.",
+    "You asked whether the {thing} could be shared; it can, as long as each {other} keeps its own copy.",
+    "The documentation of the {thing} says little about how the {other} behaves under load.",
+)
+_CHINESE = (
+    "我们决定把 {thing} 放在 src/{other} 里，因为缓存太大。",
+    "每次读取 {n} 行，耗时 {m} 毫秒，对解析器来说足够了。",
+    "这一段说明索引怎样通过中间层和账本通信，没有特别的限制。",
+    "文档里没有讲队列在高负载下的表现，我们后面再看。",
+    "根因是 {name} 没有加锁，两个线程会同时写入快照。",
+)
+_THINGS = ("cache", "parser", "queue", "index", "writer", "ledger", "session", "meter", "window", "cursor", "snapshot")
 
 
 def run(quick: bool) -> list[Row]:
@@ -20,17 +44,44 @@ def run(quick: bool) -> list[Row]:
     second = WriterInput(items=items, messages=messages, range=first.range, trigger=180_000)
     repeats = 2 if quick else 7
     note = f"{tokens:,} tokens in {len(messages)} messages, goal 200"
+    said = _prose(_TOKENS)
+    told = WriterInput(items=(), messages=said, range=(0, said[-1].seq), trigger=180_000)
+    prose = f"{sum(total(message_tokens(message)) for message in said):,} tokens in {len(said)} messages, goal 200"
     return [
-        Row("extractive checkpoint", _best(first, repeats), "ms", note),
-        Row("extractive checkpoint with present items", _best(second, repeats), "ms", f"{note}, {len(items)} items"),
+        Row("extractive checkpoint", _best(extract, first, repeats), "ms", note),
+        Row("extractive checkpoint with present items", _best(extract, second, repeats), "ms", f"{note}, {len(items)} items"),
+        Row("what is sure", _best(sure, first, repeats), "ms", note),
+        Row("extractive checkpoint of prose", _best(extract, told, repeats), "ms", prose),
+        Row("what is sure of prose", _best(sure, told, repeats), "ms", prose),
     ]
 
 
-def _best(run_input: WriterInput, repeats: int) -> float:
+def _prose(tokens: int) -> tuple[Message, ...]:
+    """Answers of many sentences, one in three of them Chinese, until they weigh the tokens."""
+    dice = random.Random(3)
+    messages: list[Message] = []
+    weight = 0
+    while weight < tokens:
+        seq = len(messages) + 1
+        lines = _CHINESE if seq % 3 == 0 else _ENGLISH
+        text = "\n\n".join(" ".join(_sentence(dice, lines) for _ in range(5)) for _ in range(8))
+        message = Message(id=f"m{seq}", role="assistant", origin="model", parts=(Text(text),), seq=seq, finish=Finish.STOP)
+        messages.append(message)
+        weight += total(message_tokens(message))
+    return tuple(messages)
+
+
+def _sentence(dice: random.Random, lines: tuple[str, ...]) -> str:
+    thing, other = dice.choice(_THINGS), dice.choice(_THINGS)
+    name = f"{thing}_{other}_{dice.randrange(90)}"
+    return dice.choice(lines).format(thing=thing, other=other, name=name, n=dice.randrange(9_000), m=dice.randrange(900))
+
+
+def _best(work: Callable[[WriterInput], tuple[Item, ...]], run_input: WriterInput, repeats: int) -> float:
     best = float("inf")
     for _ in range(repeats):
         started = time.process_time()
-        extract(run_input)
+        work(run_input)
         best = min(best, time.process_time() - started)
     return best * 1_000
 

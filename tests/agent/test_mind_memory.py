@@ -504,3 +504,43 @@ def test_an_undo_gives_back_the_notes_and_the_page_of_a_checkpoint_that_it_takes
         await where.store.close()
 
     asyncio.run(main())
+
+
+# --- whose word it takes ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.design("Y-2", "Y-6")
+@pytest.mark.parametrize(
+    ("mode", "answer", "states"),
+    [
+        ("ask", None, ["completed", "completed", "denied"]),
+        ("accept-edits", None, ["completed", "completed", "denied"]),
+        ("accept-edits", "no", ["completed", "completed", "denied"]),
+        ("ask", "once", ["completed"] * 3),
+        ("full", None, ["completed"] * 3),
+        ("plan", "once", ["denied"] * 3),
+    ],
+)
+def test_global_memory_is_written_on_the_persons_word(tmp_path: Path, mode: str, answer: Any, states: list[str]) -> None:
+    async def main() -> None:
+        asked: list[Any] = []
+
+        async def asker(question: Any) -> Any:
+            asked.append(question)
+            return answer
+
+        where = await room(tmp_path)
+        written = [calls("memory", do="append", path=path, text="Use tabs.") for path in ("notes", "project", "global")]
+        model = Both(*written, say("Done."))
+        agent = await minded(where, model, mode=mode, asker=asker if answer else None)
+        await agent.turn("Remember it everywhere.")
+        told = where.of(Returned)
+        assert [one.state for one in told] == states
+        reason = "it changes global memory, which every project reads"
+        assert [one.reason for one in asked] == ([reason] if answer and mode != "plan" else [])
+        if answer is None and mode != "full":
+            assert f"not run: {reason}, and nobody is there to answer." in told[2].text
+        assert document(where, "global", "", "MEMORY").exists() == (states[2] == "completed")
+        await agent.close()
+
+    asyncio.run(main())

@@ -44,6 +44,10 @@ def edit(path: str, tool: str = "edit") -> Asked:
     return Asked(tool, "edit", path, {"path": path}, "")
 
 
+def memory(path: object, do: str = "append") -> Asked:
+    return Asked("memory", "edit", "", {"do": do, "path": path, "text": "x"}, "")
+
+
 def rules(**kinds: tuple[str, ...]) -> Rules:
     return rules_of(Permissions(**kinds))
 
@@ -381,11 +385,42 @@ def test_plan_mode_only_looks(root: Path, granted: tuple[Rule, ...]) -> None:
         # A document's name is no path: memory itself refuses what is not this session's (Y-2).
         (Asked("memory", "read", "/etc/passwd", {"path": "/etc/passwd"}, ""), "allow", "allow", "allow"),
         (Asked("memory", "edit", "", {"path": "../x"}, ""), "allow", "allow", "allow"),
+        (Asked("memory", "edit", "", {"do": "append", "text": "x"}, ""), "allow", "allow", "allow"),
+        (memory("notes"), "allow", "allow", "allow"),
+        (memory("project"), "allow", "allow", "allow"),
+        (memory("project/facts/global"), "allow", "allow", "allow"),
+        (memory("global"), "ask", "ask", "allow"),
+        (memory("global/MEMORY.md"), "ask", "ask", "allow"),
+        (memory("global/facts/tabs"), "ask", "ask", "allow"),
+        (memory("/home/ada/.local/share/sojourn/memory/global/facts/tabs.md"), "ask", "ask", "allow"),
+        (Asked("memory", "read", "", {"do": "read", "path": "global"}, ""), "allow", "allow", "allow"),
         (Asked("memories", "edit", "", {"path": "../x"}, ""), "ask", "ask", "allow"),
     ],
 )
 def test_what_each_mode_lets_through(root: Path, call: Asked, ask: str, accept: str, full: str) -> None:
     assert [say(call, root, mode) for mode in ("ask", "accept-edits", "full")] == [ask, accept, full]
+
+
+@pytest.mark.design("Y-1", "Y-2")
+@pytest.mark.parametrize("do", ["append", "edit", "write"])
+def test_global_memory_is_the_persons_they_are_asked(root: Path, do: str) -> None:
+    call = memory("global", do)
+    reason = "it changes global memory, which every project reads"
+    assert verdict(call, root) == verdict(call, root, "accept-edits") == Verdict("ask", reason)
+    assert verdict(call, root, "plan") == Verdict("deny", PLAN)
+    assert verdict(call, root, "full") == Verdict("allow", "mode full")
+    assert verdict(call, root, deny=("memory",)).decision == "deny"
+    assert verdict(call, root, granted=(grant_for(call, root),)) == Verdict("allow", "granted for this session")
+    assert verdict(call, root, allow=("memory",)) == Verdict("allow", "allowed by the rules")
+    assert verdict(memory("notes", do), root) == Verdict("allow", "it writes the agent's own notes")
+
+
+@pytest.mark.design("Y-2")
+def test_what_is_no_path_is_the_tools_to_refuse(root: Path) -> None:
+    assert say(memory(None), root) == "allow"  # left out: the notes
+    assert say(memory(7), root) == "allow"
+    assert say(memory(["global"]), root) == "allow"
+    assert say(memory("  GLOBAL\\MEMORY.md "), root) == "ask"
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from sojourn.agent.remembering import Remembering, recall, shown
+from sojourn.agent.remembering import Remembering, may_be_global, recall, shown
 from sojourn.base import ManualClock, UserMistake
 from sojourn.memory import Belonging, Locator
 from sojourn.memory.documents import LocalMemory
@@ -72,6 +74,50 @@ NAMES = {
     Locator("global", "", "MEMORY"): ("global", "global/MEMORY", "global/MEMORY.md"),
     Locator("global", "", "facts/tabs"): ("global/facts/tabs", "global/facts/tabs.md"),
 }
+
+
+@pytest.mark.parametrize("locator", NAMES)
+def test_what_may_be_global(place: Place, locator: Locator) -> None:
+    whole = str(path_of(place.root, locator))
+    for name in (*NAMES[locator], whole, whole.replace("/", "\\")):
+        assert may_be_global(name) == (locator.scope == "global"), name
+
+
+_ROOTS = ["", "/m", "/home/global/memory", "C:/m", "/a/projects"]
+_PARTS = [
+    "global",
+    "Global",
+    "MEMORY",
+    "MEMORY.md",
+    "facts",
+    "x",
+    "x.md",
+    "project",
+    "projects",
+    "sessions",
+    ".",
+    "",
+    "?",
+    "notes",
+]
+
+
+@given(
+    root=st.sampled_from(_ROOTS),
+    whole=st.booleans(),
+    start=st.sampled_from(["", "/", "//?/", " ", "./", "\\\\?\\"]),
+    parts=st.lists(st.sampled_from(_PARTS), min_size=1, max_size=4),
+    separator=st.sampled_from(["/", "\\", "//"]),
+)
+@settings(max_examples=300, deadline=None)
+def test_no_path_of_a_global_document_is_missed(root: str, whole: bool, start: str, parts: list[str], separator: str) -> None:
+    memory = Remembering(LocalMemory(Path("/nowhere")), OWN, clock=ManualClock(NOW), turn=lambda: 1, root=root)
+    path = start + separator.join([root, *parts] if whole else parts)
+    try:
+        locator = memory.locator(path)
+    except UserMistake:
+        return
+    assert locator.scope != "global" or may_be_global(path), path
 
 
 @pytest.mark.parametrize("locator", NAMES)

@@ -57,6 +57,11 @@ def take(shots: Snapshots) -> Taken:
     return taken
 
 
+async def prune(shots: Snapshots, keep: list[str]) -> int:
+    async with shots.hold():
+        return await shots.prune(keep)
+
+
 def reason(shots: Snapshots) -> str:
     taken = asyncio.run(shots.take())
     assert isinstance(taken, Unavailable), taken
@@ -341,7 +346,7 @@ def test_the_users_repository_is_untouched_to_the_byte(work: Path) -> None:
     (work / "n").write_text("n")
     second = take(shots)
     asyncio.run(shots.restore(second.tree, first.tree))
-    asyncio.run(shots.prune([first.tree]))
+    asyncio.run(prune(shots, [first.tree]))
     assert (work / "a").read_text() == "b"
     assert not (work / "n").exists()
     assert every_byte(work / ".git") == before
@@ -386,7 +391,7 @@ def test_a_hostile_repository_and_environment_run_nothing(work: Path, tmp_path: 
     second = take(shots)
     assert names(shots, first.tree) == [".gitattributes", "a"]
     asyncio.run(shots.restore(second.tree, first.tree))
-    asyncio.run(shots.prune([]))
+    asyncio.run(prune(shots, []))
     assert (work / "a").read_text() == "a"
     assert not (tmp_path / "sprung").exists()
     assert every_byte(work / ".git") == before
@@ -882,11 +887,11 @@ def test_prune_keeps_what_is_named_and_what_is_fresh(work: Path) -> None:
         (work / "a").write_bytes(os.urandom(50_000))
         (work / "only").write_text(str(n))
         trees.append(take(shots).tree)
-    asyncio.run(shots.prune([trees[1]]))
+    asyncio.run(prune(shots, [trees[1]]))
     for tree in trees:
         assert names(shots, tree) == ["a", "only"]  # all of it is fresh
     _age(shots)
-    freed = asyncio.run(shots.prune([trees[1], "0" * 40]))
+    freed = asyncio.run(prune(shots, [trees[1], "0" * 40]))
     assert freed > 90_000
     assert kinds(shots, trees[1], trees[1]) == {}
     for tree in (trees[0], trees[2]):
@@ -897,7 +902,7 @@ def test_prune_keeps_what_is_named_and_what_is_fresh(work: Path) -> None:
     asyncio.run(shots.restore(trees[3], trees[1]))
     assert (work / "only").read_text() == "1"
     _age(shots)
-    asyncio.run(shots.prune([trees[3]]))
+    asyncio.run(prune(shots, [trees[3]]))
     with pytest.raises(WorkFailed):
         asyncio.run(shots.difference(trees[1], trees[3]))
 

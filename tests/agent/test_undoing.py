@@ -15,7 +15,7 @@ import pytest
 from agent.test_snapshots import every_byte, git, nobody, picture
 from engine.sessions import work
 from sojourn.agent import undo_journal
-from sojourn.agent.snapshot_care import prune_snapshots
+from sojourn.agent.snapshot_care import Erased, erase_snapshots, prune_snapshots
 from sojourn.agent.snapshot_scan import FILE_MOST
 from sojourn.agent.snapshot_types import Changed, Difference, Entry, Move, Taken, Unavailable
 from sojourn.agent.snapshots import Snapshots
@@ -892,34 +892,170 @@ def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     play(tmp_path, story)
 
 
+def _age(shots: Snapshots) -> None:
+    """Three hours pass."""
+    then = time.time() - 3 * 3_600
+    for path in shots.folder.rglob("*"):
+        os.utime(path, (then, then))
+
+
+async def _elsewhere(base: Path, place: Place) -> Place:
+    """A session of the same record in another folder."""
+    await asyncio.to_thread(base.mkdir)
+    other = await Place(base).open(store=place.engine.store, cwd=str(base / "work"))  # type: ignore[arg-type]
+    other.data, other.files = place.data, Files(place.data, other.work.resolve())
+    return other
+
+
+async def _erased(*places: Place) -> None:
+    for place in places:
+        await place.engine.close(wait=0)
+        await place.engine.store.delete(place.engine.session_id)
+
+
+async def _erase(place: Place) -> Erased:
+    return await erase_snapshots(place.data, place.engine.store, place.work.resolve(), [place.engine.session_id])
+
+
 @pytest.mark.design("W-12", "R-16")
-def test_what_no_session_names_any_more_is_erased(tmp_path: Path) -> None:
+def test_what_no_session_names_any_more_is_pruned_when_it_is_two_hours_old(tmp_path: Path) -> None:
     async def story(one: Place) -> None:
-        one.write("secret", "s" * 5_000)()
+        one.write("secret", os.urandom(20_000).hex())()
         await one.turn("Go.", (one.work / "secret").unlink)
         two = await _second(one)
         await two.turn("Go on.", two.write("b", "2"))
-        await two.undo()
-        other = Place(tmp_path / "other")
-        await other.open(store=one.engine.store)  # type: ignore[arg-type]
-        other.data, other.files = one.data, Files(one.data, other.work.resolve())
+        other = await _elsewhere(tmp_path / "other", one)
         await other.turn("Go.", other.write("c", "3"))
         rows, store = await one.rows(), one.engine.store
-        for place in (one, other):
-            await place.engine.close(wait=0)
-            await store.delete(place.engine.session_id)
+        await _erased(one, other)
         assert await prune_snapshots(one.data, store) == 0  # all of it is fresh
         found = await one.snapshots().difference(rows[0].tree, rows[1].tree)
         assert [change.path for change in found.changes] == [b"secret"]
-        assert await prune_snapshots(one.data, store, at_once=True) > 0
+        _age(one.snapshots())
+        assert await prune_snapshots(one.data, store) > 0
         with pytest.raises(WorkFailed, match="not there any more"):
             await one.snapshots().difference(rows[0].tree, rows[1].tree)
+        assert (other.snapshots().folder / "git").is_dir()
+        _age(other.snapshots())
+        assert await prune_snapshots(one.data, store) > 0
         assert [path.name for path in other.snapshots().folder.iterdir()] == ["lock"]
-        assert (await two.redo()).restored == ("b",)
         assert (await two.undo()).removed == ("b",)
         await two.engine.close(wait=0)
 
-    (tmp_path / "other").mkdir()
+    play(tmp_path, story)
+
+
+@pytest.mark.design("W-12", "R-16")
+def test_what_a_person_erases_goes_at_once_and_nothing_of_another_session_or_folder(tmp_path: Path) -> None:
+    async def story(one: Place) -> None:
+        two = await _second(one)
+        await two.turn("Mine.", two.write("b", "2"))
+        one.write("secret", os.urandom(20_000).hex())()
+        await one.turn("Go.", (one.work / "secret").unlink)
+        await one.undo()
+        other = await _elsewhere(tmp_path / "other", one)
+        await other.turn("Go.", other.write("c", "3"))
+        rows, kept = await one.rows(), await two.rows()
+        await other.turn("Go.", other.write("c", "4"))
+        gone = await Place(other.base).open(store=one.engine.store, cwd=str(other.work))  # type: ignore[arg-type]
+        gone.data, gone.files = one.data, Files(one.data, other.work.resolve())
+        await gone.turn("Go.", gone.write("d", "4"))
+        await _erased(one, gone)
+        await two.engine.close(wait=0)
+        untouched = every_byte(other.snapshots().folder)
+        assert (one.snapshots().folder / "undone" / one.engine.session_id).is_dir()
+        done = await _erase(one)  # another folder's session is at work all the while
+        assert (done.freed > 0, done.at_once) == (True, True)
+        assert not (one.snapshots().folder / "undone" / one.engine.session_id).exists()
+        with pytest.raises(WorkFailed, match="not there any more"):
+            await one.snapshots().difference(rows[0].tree, rows[1].tree)
+        found = await two.snapshots().difference(kept[0].tree, kept[1].tree)
+        assert [change.path for change in found.changes] == [b"b"]
+        assert every_byte(other.snapshots().folder) == untouched
+        await other.engine.close(wait=0)
+
+    play(tmp_path, story)
+
+
+@pytest.mark.design("W-12", "R-16")
+@pytest.mark.parametrize("place", ["", "there", "gone"])
+def test_where_a_session_may_be_at_work_what_is_fresh_stays(tmp_path: Path, place: str) -> None:
+    """A snapshot that it has just taken is named by no row yet."""
+
+    async def story(one: Place) -> None:
+        one.write("secret", os.urandom(20_000).hex())()
+        await one.turn("Go.", (one.work / "secret").unlink)
+        cwd = {"": "", "there": str(one.work.resolve()), "gone": str(tmp_path / "gone")}[place]
+        two = await Place(one.base).open(store=one.engine.store, cwd=cwd)  # type: ignore[arg-type]
+        two.write("new", "n")()
+        taken = await two.snapshots().take()
+        assert isinstance(taken, Taken)
+        rows = await one.rows()
+        await _erased(one)
+        assert await _erase(one) == Erased(0, False)
+        for tree in (rows[0].tree, taken.tree):
+            await one.snapshots().difference(tree, taken.tree)
+        _age(one.snapshots())
+        two.write("newer", "n")()
+        taken = await two.snapshots().take()
+        assert isinstance(taken, Taken)
+        done = await _erase(one)
+        assert (done.freed > 15_000, done.at_once) == (True, False)
+        await one.snapshots().difference(taken.tree, taken.tree)
+        with pytest.raises(WorkFailed, match="not there any more"):
+            await one.snapshots().difference(rows[0].tree, rows[0].tree)
+        await two.engine.close(wait=0)
+        assert (await _erase(one)).at_once
+        assert [path.name for path in one.snapshots().folder.iterdir()] == ["lock"]
+
+    play(tmp_path, story)
+
+
+@pytest.mark.design("W-12", "R-16")
+def test_what_to_keep_is_looked_up_when_nobody_else_can_take_any(tmp_path: Path) -> None:
+    async def story(one: Place) -> None:
+        await one.turn("Go.", one.write("a", "1"))
+        two = await _second(one)
+        two.write("new", "2")()
+        taken = await two.snapshots().take()
+        assert isinstance(taken, Taken)
+        await _erased(one)
+        root = str(two.work.resolve())
+        async with two.snapshots().hold():
+            erasing = asyncio.create_task(_erase(one))
+            await asyncio.sleep(0.1)
+            row = Snapshot(id="snap_1", at_seq=0, tree=taken.tree, root=root, when="before_turn", created=1)
+            await two.engine.put_snapshot(row)
+            await two.engine.close(wait=0)
+        assert (await erasing).at_once
+        await two.snapshots().difference(taken.tree, taken.tree)
+
+    play(tmp_path, story)
+
+
+@pytest.mark.design("R-16")
+def test_a_folder_without_snapshots_is_left_alone(tmp_path: Path) -> None:
+    async def story(one: Place) -> None:
+        assert await _erase(one) == Erased(0, True)
+        assert not one.snapshots().folder.exists()
+
+    play(tmp_path, story)
+
+
+@pytest.mark.design("R-16")
+def test_snapshots_that_cannot_be_removed_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(one: Place) -> None:
+        await one.turn("Go.", one.write("a", "1"))
+        await _erased(one)
+
+        def refuse(path: Path, ignore_errors: bool = False) -> None:
+            if not ignore_errors:
+                raise PermissionError(13, "Permission denied", str(path))
+
+        monkeypatch.setattr(shutil, "rmtree", refuse)
+        with pytest.raises(WorkFailed, match=r"/git cannot be removed: Permission denied"):
+            await _erase(one)
+
     play(tmp_path, story)
 
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from sojourn.agent.types import CheckpointEvent, Returned, StepStarted, TurnStarted
-from sojourn.base import SystemClock, UserMistake, WorkFailed
+from sojourn.base import ManualClock, UserMistake, WorkFailed
 from sojourn.config import CheckpointSettings, Rebuild, Settings
 from sojourn.lab import live as lab
 from sojourn.lab.continuity import plain_text
@@ -46,8 +46,12 @@ def run(folder: Path, **options: Any) -> Run:
     moments: list[Moment] = []
 
     async def main() -> tuple[Live, list[Message]]:
-        store = await SqliteStore.open(None, clock=SystemClock())
-        live = await perform(folder=folder, store=store, on_body=bodies.append, on_moment=moments.append, **options)
+        # A request names the minute in which its window opened: two runs lie in one.
+        clock = ManualClock(1_764_000_000_000)
+        store = await SqliteStore.open(None, clock=clock)
+        live = await perform(
+            folder=folder, store=store, clock=clock, on_body=bodies.append, on_moment=moments.append, **options
+        )
         messages = list(await store.messages(live.session_id))
         await store.close()
         return live, messages

@@ -74,6 +74,18 @@ def test_a_mistake_names_its_line_and_keeps_the_file(
     assert kept.exists(), "a file that was named is the person's"
 
 
+def test_a_message_that_is_not_there_is_told_with_its_line(sojourn: Command, written: Path, tmp_path: Path) -> None:
+    keep(written, Session(id="ses_one"), said("three", 3))
+    path = tmp_path / "mine.md"
+    path.write_text("- id: ckp_1\n\n## knowledge\n\n- [kn-alpha] fact alpha beta (m1, m9)\n- [kn-gamma] fact gamma delta\n")
+    done = sojourn("checkpoint", "ses_one", "--edit-from", path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "sojourn: line 5: there is no message m9\n  The newest message is m3.\n"
+    path.write_text(path.read_text().replace("m9", "m3"))
+    row = sojourn("checkpoint", "ses_one", "--edit-from", path, "--json").row
+    assert [one["sources"] for one in row["items"] if one["text"] == "fact alpha beta" and one["status"] == "open"] == [[1, 3]]
+
+
 def test_standard_input(sojourn: Command, written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "- id: ckp_1\n\n## knowledge\n\n- [kn-alpha] fact alpha beta\n- new one\n"
     (tmp_path / "typed").write_text(text)

@@ -7,6 +7,7 @@ import pytest
 
 from sojourn.base import Item, ItemStatus, Section, Usage
 from sojourn.record import AddUndo, Session, Undo
+from sojourn.surfaces.cli.columns import cells
 from sojourn.surfaces.cli.render import short_moment
 from surfaces.recorded import answered, call, checkpoint, items, keep, said
 from surfaces.running import Command
@@ -66,7 +67,7 @@ def test_a_line_each(sojourn: Command, written: Path, monkeypatch: pytest.Monkey
     when = short_moment(1_700_000_000_000).split()
     assert [line.split() for line in lines[:3]] == [
         [*when, "extraction", "m1-m2", "3", "+3", "-0", "+0", "0", "0", "-", "-", "ckp_1"],
-        [*when, "model/fork", "m3-m4", "4", "+2", "-1", "+1", "1", "2", "$0.0124", "81.8%", "ckp_2"],
+        [*when, "model/fork", "m3-m4", "4", "+2", "-1", "+1", "1", "2", "81.8%", "$0.0124", "ckp_2"],
         [*when, "you", "m4", "3", "+0", "-1", "+0", "0", "0", "-", "-", "ckp_3"],
     ]
     assert lines[3:] == [
@@ -84,10 +85,42 @@ def test_undone_ones_are_marked(sojourn: Command, written: Path, monkeypatch: py
     assert [one["undone"] for one in row["checkpoints"]] == [False, True, True]
     lines = sojourn("checkpoint", "ses_one", "--history").out.splitlines()
     assert ["(undone)" in line for line in lines[1:4]] == [False, True, True]
-    monkeypatch.setenv("COLUMNS", "130")
-    assert sojourn("checkpoint", "ses_one", "--history").out.splitlines()[1].endswith("ckp_1")
-    monkeypatch.setenv("COLUMNS", "129")
-    assert "ckp_1" not in sojourn("checkpoint", "ses_one", "--history").out
+
+
+def test_it_fits_the_terminal(sojourn: Command, written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least telling columns leave first; what is left is whole, and --json has it all."""
+    keep(
+        written,
+        SESSION,
+        AddUndo(Undo(id="undo_1", kind="turn", after_seq=2, upto_seq=4)),
+        *call("w9", Usage(200, 0, 0, 0), "writer", error="no " * 60),
+    )
+    monkeypatch.setenv("COLUMNS", "300")
+    widest = max(map(cells, sojourn("checkpoint", "ses_one", "--history").out.splitlines()[:4]))
+    heads = {}
+    for columns in range(40, widest + 1):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = sojourn("checkpoint", "ses_one", "--history").out.splitlines()
+        assert max(map(cells, lines)) <= columns, columns
+        heads[columns] = " ".join(lines[0].split())
+    whole = "written by read items new closed check refused calls from cache price id"
+    assert heads[widest] == whole
+    assert heads[widest - 1] == whole.removesuffix(" id")
+    assert heads[80] == "written by read items new closed from cache price"
+    shorter = list(dict.fromkeys(head for columns, head in reversed(heads.items()) if columns >= 70))
+    assert shorter == [
+        whole,
+        "written by read items new closed check refused calls from cache price",
+        "written by read items new closed refused calls from cache price",
+        "written by read items new closed calls from cache price",
+        "written by read items new closed from cache price",
+        "written by read items new closed price",
+    ]
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = sojourn("checkpoint", "ses_one", "--history").out.splitlines()
+    assert [line.split()[-1] for line in lines[1:4]] == ["-", "$0.0124", "-"]
+    for language in ("zh", "en"):
+        assert max(map(cells, sojourn("cost", "ses_one", "--writers", "--set", f"language={language}").out.splitlines())) <= 80
 
 
 def test_none_yet(sojourn: Command, home: Path) -> None:

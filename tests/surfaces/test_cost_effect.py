@@ -107,7 +107,7 @@ def test_units_where_a_price_is_unknown(sojourn: Command, home: Path) -> None:
     assert held["read_again"] == {"count": 0, "tokens": 0, "price": 0.0, "units": 0.0}
     shown = sojourn("cost", "last").out
     assert ["all", "2", "1,000", "1,000", "?", "20", "50.0%", "?"] in [line.split() for line in shown.splitlines()]
-    assert "1 calls, 1,100 tokens of input, 250 units: 20.8% of the session" in shown
+    assert "1 call, 1,100 tokens of input, 250 units: 20.8% of the session" in shown
     assert shown.endswith("  net         1,090 units spent more than spared\n")
 
 

@@ -76,7 +76,7 @@ def test_a_kept_run_says_how_to_look_at_it(sojourn: Command, tmp_path: Path) -> 
     done = sojourn("demo", "--keep", tmp_path / "kept here", "--window", "1M", "--set", "language=zh")
     assert done.code == 0
     assert f"\n  SOJOURN_HOME='{tmp_path}/kept here' sojourn show last\n" in done.out
-    assert f"\n  git -C '{tmp_path}/kept here/repo' log --stat\n" in done.out
+    assert f"\n  git -C '{tmp_path}/kept here/repo' log --stat\n那里不保存文件快照：sojourn undo 只撤销对话。\n" in done.out
     assert "整个会话装得进一个窗口" in done.out
     assert "drop_oldest" not in done.out
 
@@ -92,7 +92,7 @@ def test_it_exits_with_1_when_a_fact_is_missing(sojourn: Command) -> None:
     """Without checkpoints and without the person's words nothing can carry the facts over."""
     done = sojourn("demo", "--set", "checkpoint.enabled=false", "--set", "rebuild.recent_user=0")
     assert done.code == 1
-    assert "not in view in window" in done.out
+    assert "not in view (windows: " in done.out
     assert "19 of 19" not in done.out
 
 
@@ -149,7 +149,7 @@ def test_a_terminal_shows_the_step_and_clears_it_before_each_line(
     account.clear()
     told = capsys.readouterr()
     assert told.out.splitlines()[0] == "the scene"
-    assert "\n\n 1  Do it. Please.\n      1 steps; bash 2, read 1\n\n 2  More.\n" in told.out
+    assert "\n\n 1  Do it. Please.\n      1 step; bash 2, read 1\n\n 2  More.\n" in told.out
     clear = "\r\x1b[K"
     status = [f"{clear}    step {step} of 97, level {level}" for step, level in ((1, "1,234"), (2, "2,345"))]
     wanted = clear * 2 + status[0] + clear * 2 + status[1] + clear
@@ -181,7 +181,7 @@ def test_replayed(sojourn: Command) -> None:
     assert text.code == row.code
     assert f"\n{facts['visible']} of 24 facts in view in {facts['windows']} windows\n" in text.out
     for one in told["missing"]:
-        assert f"not in view in window {', '.join(map(str, one['windows']))}: " in text.out
+        assert f"not in view (windows: {', '.join(map(str, one['windows']))}): " in text.out
     assert [line for line in text.out.splitlines() if cells(line) > 80] == []
     assert "sojourn replay SESSION.jsonl" in text.out
 

@@ -5,10 +5,11 @@ from pathlib import Path
 import click
 import pytest
 
+from sojourn.base import Usage
 from sojourn.record import AddUndo, Session, Undo
 from sojourn.record.sqlite import SqliteStore
 from sojourn.surfaces.cli.completing import complete_message
-from surfaces.recorded import answered, checkpoint, items, keep, said, window, with_store
+from surfaces.recorded import answered, call, checkpoint, items, keep, said, window, with_store
 from surfaces.running import Command
 
 pytestmark = pytest.mark.design("R-4", "S-1")
@@ -66,7 +67,38 @@ def test_at_a_message_everything_later_is_out_of_its_view(sojourn: Command, pare
     assert (redone.code, "no undo to take back" in redone.err) == (2, True)
     # What the person says next stands behind the cut.
     keep(parent, Session(id=made), said("otherwise", 9))
-    assert seqs(sojourn, made) == [1, 2, 3, 7]
+    assert seqs(sojourn, made) == [1, 2, 3, 4]
+
+
+def test_a_fork_at_a_message_is_the_record_up_to_it_and_no_more(sojourn: Command, parent: Path) -> None:
+    keep(
+        parent,
+        Session(id="ses_one"),
+        *call("c1", Usage(fresh=100, output=10)),
+        AddUndo(Undo(id="undo_1", kind="turn", after_seq=4, upto_seq=6)),
+        answered("again", 9),
+    )
+    done = sojourn("fork", "ses_one", "--at", "m3", "--json").row
+    made = done["id"]
+    assert (done["head"], done["fork_of"]) == (3, {"session_id": "ses_one", "window_id": "win_1", "seq": 3})
+    listed = {row["id"]: row["head"] for row in sojourn("sessions", "--json").rows}
+    assert listed == {"ses_one": 7, made: 3}
+    assert sojourn("show", made).out.splitlines()[1] == "3 messages, 1 window"
+    assert sojourn("cost", made, "--json").row["calls"] == []
+    assert len(sojourn("cost", "ses_one", "--json").row["calls"]) == 1
+    hidden = with_store(parent, lambda store: store.messages(made, include_undone=True))
+    assert [message.seq for message in hidden] == [1, 2, 3]
+    redone = sojourn("undo", "--redo", made)
+    assert (redone.code, redone.out) == (2, "")
+    assert f"session {made} has no undo to take back" in redone.err
+    # What the parent took back later had the numbers that the fork's own messages get.
+    keep(parent, Session(id=made), said("otherwise", 10), answered("yes", 11), said("more", 12))
+    assert seqs(sojourn, made) == [1, 2, 3, 4, 5, 6]
+    assert sojourn("undo", made).code == 0
+    assert seqs(sojourn, made) == [1, 2, 3, 4, 5]
+    assert sojourn("undo", "--redo", made).code == 0
+    assert seqs(sojourn, made) == [1, 2, 3, 4, 5, 6]
+    assert seqs(sojourn, "ses_one") == [1, 2, 3, 4, 7]
 
 
 @pytest.mark.design("R-11")
@@ -89,7 +121,10 @@ def test_mistakes(sojourn: Command, parent: Path) -> None:
         )
     for at in ("0", "m", "x3", "m-1", "mm3", "３"):
         done = sojourn("fork", "ses_one", "--at", at)
-        assert (done.code, done.err) == (2, f"sojourn: {at!r} is no message's number, such as m12\n")
+        assert (done.code, done.err) == (
+            2,
+            f"sojourn: {at!r} is no message's number, such as m12\n  Messages have their numbers in: sojourn show ID\n",
+        )
     keep(parent, Session(id="ses_one"), AddUndo(Undo(id="undo_1", kind="turn", after_seq=4, upto_seq=6)))
     assert sojourn("fork", "ses_one", "--at", "m5").code == 2
     assert len(sojourn("sessions", "--json").rows) == count

@@ -1,6 +1,7 @@
 """``sojourn memory``: the documents of this folder's project and the global ones, for a person (Y-1, K-12)."""
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from sojourn.record import Session
 from sojourn.surfaces.cli.completing import complete_document
-from surfaces.recorded import keep
+from surfaces.recorded import answered, keep, said
 from surfaces.running import Command, Ran
 
 pytestmark = pytest.mark.design("Y-1", "S-1")
@@ -43,6 +44,45 @@ def test_add_adds_at_the_end_of_the_project_or_the_global_document(sojourn: Comm
         assert (nothing.code, nothing.err.splitlines()[0]) == (2, "sojourn: there is nothing to add")
     assert piped(sojourn, "from\nelsewhere\n", "memory", "add", "-").code == 0
     assert path.read_text().endswith("\n\nfrom\nelsewhere\n")
+
+
+def test_add_with_a_session_is_a_note_of_the_persons_under_its_turn(known: Command, home: Path, tmp_path: Path) -> None:
+    keep(home, Session(id="ses_one", project_id=str(tmp_path / "work")), said("first", 1), answered("a", 2), said("second", 3))
+    keep(home, Session(id="ses_none", project_id=str(tmp_path / "work")))
+    before = document(home).read_text()
+    done = known("memory", "add", "--session", "ses_one", "Ask before", "you touch the importer.")
+    assert (done.code, done.out) == (0, "Added to sessions/ses_one/notes.md.\n")
+    notes = home / "data" / "memory" / "sessions" / "ses_one" / "notes.md"
+    head, text = notes.read_text().splitlines()
+    assert re.fullmatch(r"## \[turn 3, \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\]", head)
+    assert text == "Ask before you touch the importer."
+    assert document(home).read_text() == before
+    known("memory", "add", "--session", "ses_one", "Ask before you touch the importer.")
+    assert notes.read_text().count("Ask before") == 1
+    row = known("memory", "add", "--session", "ses_one", "More.", "--json").row
+    assert (row["scope"], row["scope_id"], row["key"], row["text"]) == ("session", "ses_one", "notes", notes.read_text())
+    assert notes.read_text().count("## [turn 3, ") == 2
+    known("memory", "add", "--session", "ses_none", "x")
+    assert notes.with_name("notes.md").parent.with_name("ses_none").joinpath("notes.md").read_text().startswith("## [turn 0, ")
+    kept = known("memory", "history", "notes", "--session", "ses_one", "--json").row["versions"]
+    assert [one["who"] for one in kept] == ["user"]
+
+
+@pytest.mark.parametrize(
+    "places", [("--global", "--session", "ses_one"), ("--session", "ses_one", "--of", "."), ("--global", "--of", ".")]
+)
+def test_add_has_one_place(known: Command, home: Path, places: tuple[str, ...]) -> None:
+    keep(home, Session(id="ses_one"))
+    done = known("memory", "add", *places, "x")
+    assert (done.code, done.err.splitlines()[0]) == (2, "sojourn: --global, --session and --of each name another place")
+    assert not (home / "data" / "memory" / "sessions").exists()
+    assert (home / "data" / "memory" / "global" / "MEMORY.md").read_text() == "Use tabs.\n"
+
+
+def test_add_says_where_it_adds(sojourn: Command) -> None:
+    told = sojourn("memory", "add", "--help").out
+    assert "To this session's notes instead." in told
+    assert "--session last" in told
 
 
 def piped(sojourn: Command, text: str, *arguments: str) -> Ran:
@@ -112,7 +152,9 @@ def test_another_project_or_session_only_when_it_is_named(
     assert known("memory", "show", "notes", "--session", "ses_one").out.endswith("noted here\n")
     unnamed = known("memory", "show", "notes")
     assert (unnamed.code, unnamed.err) == (2, "sojourn: notes belongs to a session\n  Name it: --session ID.\n")
-    assert known("memory", "list", "--of", tmp_path / "nowhere").err == f"sojourn: {tmp_path / 'nowhere'} is no folder\n"
+    nowhere = tmp_path / "nowhere"
+    told = f"sojourn: {nowhere} is no folder\n  Name a folder that is there.\n"
+    assert known("memory", "list", "--of", nowhere).err == told
 
 
 def test_search_shows_the_place(known: Command, home: Path) -> None:
@@ -203,7 +245,8 @@ def test_history_and_the_way_back(known: Command, home: Path, tmp_path: Path) ->
     assert known("memory", "history", "project", "--number", 2).out == "Releases are cut on Tuesdays.\n"
     assert known("memory", "history", "project", "--number", 1, "--json").row["text"] == "two\nlines\n"
     beyond = known("memory", "history", "project", "--restore", 3)
-    assert (beyond.code, beyond.err) == (2, "sojourn: project has no earlier text 3: it has 2\n")
+    told = "sojourn: project has no earlier text 3: it has 2\n  See which there are: sojourn memory history project\n"
+    assert (beyond.code, beyond.err) == (2, told)
     both = known("memory", "history", "project", "--restore", 1, "--number", 1)
     assert (both.code, document(home).read_text()) == (2, "three\n")
     done = known("memory", "history", "project", "--restore", 2)

@@ -247,7 +247,10 @@ def test_a_full_disk(home: Path, tmp_path: Path, good: Path) -> None:
     for command in (("sessions",), ("show", "last", "--json"), ("export", "last"), ("--help",)):
         with open("/dev/full", "wb") as full:
             done = in_own_process(home, *command, stdout=full)
-        assert (done.code, done.err) == (1, "sojourn: the output cannot be written: No space left on device\n")
+        assert (done.code, done.err) == (
+            1,
+            "sojourn: the output cannot be written: No space left on device\n  Check the disk and the permissions.\n",
+        )
     done = in_own_process(home, "export", "last", "-o", "/dev/full")
     assert done.code == 1
     assert done.err.startswith("sojourn: /dev/full cannot be written: No space left on device\n")

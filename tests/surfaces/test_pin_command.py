@@ -1,6 +1,7 @@
 """``sojourn pin``: texts, files and messages that stand in every window, within a budget (W-3 row 0, R-15)."""
 
 import io
+import shlex
 import sys
 from pathlib import Path
 
@@ -116,8 +117,8 @@ def test_mistakes(sojourn: Command, session: Path) -> None:
         ("--file", "none.md"): "none.md: there is no such file",
         ("--file", "."): ". is a folder",
         (" ",): "there is nothing to pin",
-        ("text", "--message", "1"): "a text, --file, --message and --remove each ask for something else",
-        ("--file", "x", "--remove", "y"): "a text, --file, --message and --remove each ask for something else",
+        ("text", "--message", "1"): "a text (--text), --file, --message and --remove each ask for something else",
+        ("--file", "x", "--remove", "y"): "a text (--text), --file, --message and --remove each ask for something else",
     }
     for arguments, told in cases.items():
         done = sojourn("pin", "ses_one", *arguments)
@@ -141,3 +142,27 @@ def test_the_shell_offers_pins(sojourn: Command, session: Path) -> None:
     ctx.params["session"] = "ses_one"
     sojourn("pin", "ses_one", "--remove", made)
     assert complete_pin(ctx, click.Option(["--remove"]), "") == []
+
+
+def test_a_mistyped_name_is_no_pin(sojourn: Command, session: Path) -> None:
+    for word in ("src/aap.py", "aap.py", "./notes", "docs/", "a\\b", "笔记.md", "C:/x"):
+        done = sojourn("pin", "ses_one", word)
+        assert (done.code, done.out) == (2, ""), word
+        first, second = done.err.splitlines()
+        assert first == f"sojourn: {word!r} looks like a file, and there is none of that name here"
+        assert second.endswith(f"to pin these words themselves: sojourn pin ses_one --text {shlex.quote(word)}")
+    assert pinned(sojourn) == []
+    assert sojourn("pin", "ses_one", "--text", "src/aap.py").code == 0
+    words = ("hurry", "Stop.", "v1.2", "3.14", "https://example.com/a.html", "周五/周六交付", "改config.py这一个")
+    for word in words:
+        assert sojourn("pin", "ses_one", word).code == 0, word
+    assert sojourn("pin", "ses_one", "fix", "src/aap.py").code == 0, "several words are a text"
+    assert pinned(sojourn) == [(word, "user") for word in ("src/aap.py", *words, "fix src/aap.py")]
+    Path("aap.py").write_text("of the file")
+    assert sojourn("pin", "ses_one", "aap.py").code == 0
+    assert pinned(sojourn)[-1] == ("of the file", "aap.py")
+    assert sojourn("pin", "ses_one", "--text", "aap.py").code == 0
+    assert sojourn("pin", "ses_one", "--text", "m1").code == 0
+    assert pinned(sojourn)[-2:] == [("aap.py", "user"), ("m1", "user")]
+    for arguments in (("--text", "x", "y"), ("--text", "x", "--message", "1"), ("--text", " ")):
+        assert sojourn("pin", "ses_one", *arguments).code == 2

@@ -41,7 +41,7 @@ def test_import_text_and_json(sojourn: Command, tmp_path: Path) -> None:
     assert again.out == f"{path}  (claude-code)\n  {session['session_id']}  +0 messages (now 4)  question 0 of s1\n"
     bad, kept_apart = again.err.splitlines()
     assert bad.startswith("  line 5: not JSON")
-    assert kept_apart == "  1 bookkeeping lines hold nothing for the record (--json lists them)"
+    assert kept_apart == "  1 bookkeeping line holds nothing for the record (--json lists all)"
 
 
 @pytest.mark.design("R-14")
@@ -125,7 +125,7 @@ def test_the_beginning_of_an_id_a_foreign_id_and_last(sojourn: Command, tmp_path
 def test_show(sojourn: Command, tmp_path: Path) -> None:
     sojourn("import", put(tmp_path / "a.jsonl", [said("hello \x1b]0;evil\x07", 0), answered("line\nline", 1), *talk(2)[2:]]))
     done = sojourn("show", "last")
-    assert "4 messages, windows: 0" in done.out
+    assert "4 messages, 0 windows" in done.out
     assert "  hello ␛]0;evil␇\n" in done.out
     assert "m2 assistant  2026-01-0" in done.out
     assert done.err == ""
@@ -227,8 +227,7 @@ def test_a_checkpoint_shows_open_items_unless_all_are_asked_for(sojourn: Command
         False, False, *[True] * 10,
     ]  # fmt: skip
     assert short.err == (
-        "\n2 more open items of less weight: --all shows them.\n"
-        "2 items that are done or superseded are left out; --all shows them.\n"
+        "\n2 more open items of less weight: --all shows all.\nLeft out, done or superseded: 2 items; --all shows all.\n"
     )
     whole = sojourn("checkpoint", "last", "--all")
     assert all(f"an item that is {status.value}" in whole.out for status in ItemStatus)
@@ -272,7 +271,7 @@ def test_rebuild_and_undo_give_the_earlier_view_back(sojourn: Command, long_sess
     assert shown.out.startswith("Window 2 (rebuild): extracted, because of manual; opened after m40")
     assert sojourn("show", long_session, "--number", 2, "--json").row["opening"]
     listed = sojourn("show", long_session)
-    assert "40 messages, windows: 2" in listed.out
+    assert "40 messages, 2 windows" in listed.out
     assert f"window 2 opened: {rebuilt['level_before']:,} -> {rebuilt['level_after']:,} tokens" in listed.out
     undone = sojourn("undo", long_session, *window)
     assert undone.out == f"Taken back: window 2. The view holds {before['level']:,} tokens.\n"

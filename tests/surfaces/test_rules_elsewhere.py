@@ -85,7 +85,10 @@ def test_a_copy_without_a_question(sojourn: Command, home: Path, kept: tuple[Pat
     row = sojourn("doctor", "--copy-rules", claude, "--yes", "--json").row
     assert (row["copied"], row["rules"]) == (str(home / "config" / "AGENTS.md"),) * 2
     missing = sojourn("doctor", "--copy-rules", "nowhere.md", "--yes")
-    assert (missing.code, missing.err) == (2, "sojourn: nowhere.md: there is no such file\n")
+    assert (missing.code, missing.err) == (
+        2,
+        "sojourn: nowhere.md: there is no such file\n  Check its name, and the folder that you are in.\n",
+    )
 
 
 def offers(text: str) -> int:

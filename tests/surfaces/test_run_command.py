@@ -162,7 +162,7 @@ def test_what_is_told_beside_the_answer(home: Path) -> None:
     for how, word in (("new", "new session"), ("continued", "continued"), ("resumed", "resumed"), ("forked", "forked")):
         assert f"s ({word})" in told(SessionOpened("s", how, "m", 1, "ask", "/w"))[0]  # type: ignore[arg-type]
     unknown = TurnEnded(Finish.STOP, 1, "", Usage(fresh=5, output=1), None)
-    assert running.summary(unknown) == "1 steps, input 5 tokens (unknown from the cache), output 1, price unknown"
+    assert running.summary(unknown) == "1 step, input 5 tokens (unknown from the cache), output 1, price unknown"
 
 
 @pytest.mark.parametrize(

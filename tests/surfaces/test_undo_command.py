@@ -11,6 +11,7 @@ from sojourn.base import SystemClock
 from sojourn.engine import Engine
 from sojourn.record import Message, Session, Text, ToolCall
 from sojourn.record.sqlite import SqliteStore
+from surfaces.recorded import keep, window
 from surfaces.running import Command
 
 pytestmark = [
@@ -91,6 +92,19 @@ def test_to_a_message_takes_back_every_turn_since(sojourn: Command, worked: Path
     assert (held(worked), seqs(sojourn)) == ({}, [])
 
 
+@pytest.mark.design("S-9")
+def test_what_was_taken_back_is_told_in_the_persons_language(sojourn: Command, worked: Path, home: Path) -> None:
+    chinese = ("--set", "language=zh", "--no-files")
+    assert sojourn("undo", "ses_one", *chinese).out.startswith("已撤销：从消息 4 开始的一轮。")
+    assert sojourn("undo", "--redo", "ses_one").out.startswith("Taken back: the undo of the turn at message 4. ")
+    assert sojourn("undo", "ses_one", "--to", "m4", *chinese).out.startswith("已撤销：1 轮，回到消息 4 之前。")
+    assert sojourn("undo", "--redo", "ses_one", *chinese).out.startswith("已撤销：对从消息 4 开始的一轮的撤销。")
+    assert sojourn("undo", "ses_one", "--to", "m4").out.startswith("Taken back: 1 turn, back to before message 4.")
+    keep(home, Session(id="ses_one"), window(1, 6, digest=1))
+    assert sojourn("undo", "ses_one").out.startswith("Taken back: window 1. ")
+    assert sojourn("undo", "--redo", "ses_one").out.startswith("Taken back: the undo of window 1. ")
+
+
 def test_files_can_be_left_alone(sojourn: Command, worked: Path) -> None:
     done = sojourn("undo", "ses_one", "--no-files")
     assert len(done.out.splitlines()) == 2
@@ -117,7 +131,10 @@ def test_a_file_changed_since_stops_it_unless_forced(sojourn: Command, worked: P
     monkeypatch.setattr("sojourn.surfaces.cli.commands.undo.at_terminal", lambda: True)
     monkeypatch.setattr("sojourn.surfaces.cli.commands.undo.says_yes", no)
     refused = sojourn("undo", "ses_one", "--force")
-    assert (refused.code, refused.err) == (2, "sojourn: nothing was done: the answer was no\n")
+    assert (refused.code, refused.err) == (
+        2,
+        "sojourn: nothing was done: the answer was no\n  Run it again to be asked once more.\n",
+    )
     assert len(asked) == 1
     assert held(worked)["a.txt"] == "mine\n"
     assert sojourn("undo", "ses_one").code == 1, "without --force nobody is asked"
@@ -148,7 +165,7 @@ def test_many_files_are_counted(home: Path, capfd: pytest.CaptureFixture[str]) -
     from sojourn.surfaces.cli.commands.undo import _tell
 
     names = tuple(f"f{number:02}" for number in range(22))
-    _tell(UndoneTurn("turn", "the turn", "", 5, False, (), restored=names[:20], removed=names, left=("big\nname",)))
+    _tell(UndoneTurn("turn", "the turn", "", 5, False, (), restored=names[:20], removed=names, left=("big\nname",)), "the turn")
     out, err = capfd.readouterr()
     assert out.splitlines() == [
         "Taken back: the turn. The view holds 5 tokens.",

@@ -18,6 +18,11 @@ class Kept:
         self._emit = emit
         self._told = False
 
+    async def settle(self) -> None:
+        """When the session is opened: ends an undo that a crash has cut off in this folder."""
+        if self._files is not None:
+            await self._files.settle(self._engine)
+
     async def before_change(self) -> None:
         """Before each call that may change files. Where they cannot be kept, the person is told once: an undo will not take
         them back."""

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from sojourn.agent.places import anywhere, covers, inside, lexical_path, literal, protected, real_path, secret
+from sojourn.agent.remembering import may_be_global
 from sojourn.agent.rules import SHELL, Rule, Rules, Test, exactly, like, parse_rule, rules_of, tool_like, verbatim
 from sojourn.agent.shell import Part, Script, every_part, faces, script
 from sojourn.agent.simple_commands import first_words, only_looks, writes_nothing
@@ -43,7 +44,8 @@ _NOTHING = ":"
 """Of a call without a subject: the command that does nothing, a name that nothing has."""
 _ALWAYS_READS = frozenset({"history"})
 OWN_NOTES = frozenset({"memory"})
-"""What they write is the agent's own (Y-2 says which): no question is asked where changes are allowed at all."""
+"""What they write is the agent's own (Y-2 says which): no question is asked where changes are allowed at all, but for global
+memory, which every project of the person reads."""
 _LOOKERS = frozenset({"read", "grep", "glob"})
 """Their subject is a path, whatever it looks like."""
 
@@ -283,6 +285,8 @@ class _Look:
 
     def _edit(self, mode: str) -> Verdict:
         if self._call.tool in OWN_NOTES:
+            if _writes_global(self._call):
+                return Verdict("ask", "it changes global memory, which every project reads")
             return Verdict("allow", "it writes the agent's own notes")
         if mode != "accept-edits":
             return Verdict("ask", f"mode {mode} asks before changes")
@@ -291,6 +295,11 @@ class _Look:
         if self.protected:
             return Verdict("ask", "it would change what runs or what is allowed")
         return Verdict("allow", "mode accept-edits")
+
+
+def _writes_global(call: Wanted) -> bool:
+    path = call.arguments.get("path")
+    return isinstance(path, str) and may_be_global(path)
 
 
 def _named(words: Sequence[str]) -> dict[str, None]:

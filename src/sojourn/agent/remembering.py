@@ -145,6 +145,14 @@ async def recall(memory: Remembering | None, folder: str = "", *, tasks: bool = 
     )
 
 
+def may_be_global(path: str) -> bool:
+    """Whether ``Remembering.locator`` could take the path for a document of global memory, wherever the root is. No path that
+    it does is missed; one of a project that is called ``global`` may count too."""
+    even = path.strip().replace("\\", "/").casefold().removesuffix(".md")
+    parts = [part for part in even.split("/") if part not in ("", ".")]
+    return parts[:1] == ["global"] or parts[-2:-1] == ["global"] or parts[-3:-1] == ["global", "facts"]
+
+
 def shown(locator: Locator) -> str:
     """The name of a document within its session: ``notes``, ``project``, ``global/facts/tabs``."""
     if locator.scope == "session":

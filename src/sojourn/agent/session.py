@@ -124,11 +124,12 @@ class Agent:
                 writer = await _writer(model, environ, settings, store, opened)
             traits = with_mid_system(model.traits, settings.mid_conversation_system.mode)
             label = f"{traits.provider}/{traits.name}" if traits.provider else traits.name
-            style = load_style(settings.output_style, root, places.config, project=trusted) if settings.output_style else None
             look = Look(
                 model=label,
                 surface=surface,
-                style=style,
+                style=load_style(settings.output_style, root, places.config, project=trusted)
+                if settings.output_style
+                else None,
                 system_prompt=system_prompt,
                 trusted=trusted,
                 memory_root=documents,
@@ -188,9 +189,6 @@ class Agent:
                 await mind.leave(session.mode, mode)
                 await engine.set_mode(mode)
                 charge.mode = mode
-            files = Files(places.data, root, clock=clock, environ=environ) if keep_files else None
-            if files is not None:
-                await files.settle(engine)
             desk = Desk(
                 root,
                 timeout=settings.tools.bash_timeout,
@@ -202,25 +200,13 @@ class Agent:
                 tasks=mind.tasks,
             )
             remember_files(desk, engine.in_view)
-            kept = Kept(files, engine, tell)
+            kept = Kept(Files(places.data, root, clock=clock, environ=environ) if keep_files else None, engine, tell)
+            await kept.settle()
             hands = Hands(surroundings.runnable, rare, desk, charge, asker, clock, kept.before_change)
             notes = Notes(engine, surroundings, desk, settings, clock, tell, session.mode, mind)
             listeners.notes = notes
             opened.push_async_callback(hands.close)
-            tell(
-                SessionOpened(
-                    session_id=engine.session_id,
-                    how=how,
-                    model=label,
-                    limit=traits.limit,
-                    mode=charge.mode,
-                    cwd=str(root),
-                    window=engine.window.number,
-                    rules=surroundings.rules(),
-                )
-            )
-            for diagnostic in surroundings.warnings():
-                tell(Noticed("prefix_warning", {"message": diagnostic.message, "path": diagnostic.path}))
+            _tell_opened(tell, engine, surroundings, how=how, model=label, mode=charge.mode, cwd=str(root))
             if not ours:
                 opened.push_async_callback(model.close)
             return cls(engine, model, hands, notes, mind, kept, tell, opened.pop_all())
@@ -267,6 +253,25 @@ async def _writer(model: Model, environ: Mapping[str, str], settings: Settings, 
     other = await connected(Choice(settings.checkpoint.model), environ, settings, store)
     opened.push_async_callback(other.close)
     return writer_by(other, forks=False)
+
+
+def _tell_opened(
+    tell: Callable[[AgentEvent], None], engine: Engine, surroundings: Surroundings, *, how: How, model: str, mode: str, cwd: str
+) -> None:
+    tell(
+        SessionOpened(
+            session_id=engine.session_id,
+            how=how,
+            model=model,
+            limit=engine.traits.limit,
+            mode=mode,
+            cwd=cwd,
+            window=engine.window.number,
+            rules=surroundings.rules(),
+        )
+    )
+    for diagnostic in surroundings.warnings():
+        tell(Noticed("prefix_warning", {"message": diagnostic.message, "path": diagnostic.path}))
 
 
 def _without_keys(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:

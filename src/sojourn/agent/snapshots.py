@@ -131,21 +131,21 @@ class Snapshots:
 
     async def prune(self, keep: Collection[str], *, at_once: bool = False) -> int:
         """Removes what no snapshot of ``keep`` needs and is older than two hours (``at_once``: and whatever its age); answers
-        the bytes freed. Raises WorkFailed."""
+        the bytes freed. For one who holds the lock (``at_once``: and had it when he asked which to keep). Raises
+        WorkFailed."""
         since = "now" if at_once else _FRESH
-        async with self.hold():
-            before = await asyncio.to_thread(_size, self._git.folder)
-            try:
-                await self._git.prepare()
-                self._forget_locks()
-                if at_once:
-                    self._git.index.unlink(missing_ok=True)  # it names the files as they were last seen
-                await self._keep(keep)
-                await self._git.run("repack", "-q", "-A", "-d", f"--unpack-unreachable={since}")
-                await self._git.run("prune", f"--expire={since}")
-            except (GitFailed, OSError) as error:
-                raise WorkFailed(f"the snapshots of {self.root} could not be pruned: {error}") from error
-            return max(0, before - await asyncio.to_thread(_size, self._git.folder))
+        before = await asyncio.to_thread(_size, self._git.folder)
+        try:
+            await self._git.prepare()
+            self._forget_locks()
+            if at_once:
+                self._git.index.unlink(missing_ok=True)  # it names the files as they were last seen
+            await self._keep(keep)
+            await self._git.run("repack", "-q", "-A", "-d", f"--unpack-unreachable={since}")
+            await self._git.run("prune", f"--expire={since}")
+        except (GitFailed, OSError) as error:
+            raise WorkFailed(f"the snapshots of {self.root} could not be pruned: {error}") from error
+        return max(0, before - await asyncio.to_thread(_size, self._git.folder))
 
     # --- inside ----------------------------------------------------------------------------------------------------
 

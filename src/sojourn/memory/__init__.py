@@ -5,6 +5,7 @@ Where a document lives: ``sojourn.memory.layout`` (``layout.notes(session_id)``,
 
 from sojourn.memory import layout
 from sojourn.memory.documents import LocalMemory
+from sojourn.memory.erasing import erase_sessions, scrub_documents
 from sojourn.memory.facts import Fact, parse_fact, render_fact, write_fact
 from sojourn.memory.layout import locator_of, path_of
 from sojourn.memory.notes import append_note
@@ -28,6 +29,7 @@ __all__ = [
     "Version",
     "Who",
     "append_note",
+    "erase_sessions",
     "layout",
     "locator_of",
     "note_entries",
@@ -35,5 +37,6 @@ __all__ = [
     "path_of",
     "promote",
     "render_fact",
+    "scrub_documents",
     "write_fact",
 ]

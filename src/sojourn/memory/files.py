@@ -68,7 +68,7 @@ def is_text(data: bytes) -> bool:
     return True
 
 
-def put(path: Path, data: bytes, *, over: bytes | None) -> bool:
+def put(path: Path, data: bytes, *, over: bytes | None, mode: int = 0o600) -> bool:
     """Puts the bytes in place, durably: temporary file, fsync, rename, folder on disk. Raises OSError; then nothing changed.
 
     False, and nothing is done, where the file is no longer what the caller read (``over``; None = there was none).
@@ -84,7 +84,7 @@ def put(path: Path, data: bytes, *, over: bytes | None) -> bool:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o600)
+        temporary.chmod(mode)
         if over is None:
             if not _place_new(temporary, path):
                 return False

@@ -1,22 +1,28 @@
 """The full-text index beside the documents: a copy that can be thrown away, reconciled with the disk when asked (Y-1).
 
-One SQLite file, ``<root>/.index.sqlite``. A damaged one is made anew; where the disk refuses one, it is built in memory.
+One SQLite file, ``<root>/.index.sqlite``, opened anew for each question and by one at a time: under a lock, so that an erasure
+can remove it with every word in it and nobody writes what he had read before (R-16). A damaged one is made anew; where the disk
+refuses one, or another process has it for long, it is built in memory.
 """
 
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
+from sojourn.base import WorkFailed
+from sojourn.memory.locks import held
 from sojourn.memory.reconcile import reconcile, scope_word
 from sojourn.record.schema import immediate
 
 T = TypeVar("T")
 
+_NAME = ".index.sqlite"
+_SIDES = ("", "-journal", "-wal", "-shm")
 _VERSION = 1
 _BUSY_MS = 5_000
 _SCHEMA = """
@@ -63,7 +69,7 @@ class Index:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._path = root / ".index.sqlite"
+        self._path = root / _NAME
 
     def entries(self, tops: Sequence[str]) -> list[Row]:
         """All documents in the folders, newest first."""
@@ -106,18 +112,43 @@ class Index:
 
         return self._using(look) if tops else []
 
+    def forget(self) -> None:
+        """Removes the files of the index, free pages and all; the next question makes them anew. Raises WorkFailed."""
+        if not self.root.is_dir():
+            return
+        with held(self.root, _NAME):
+            for path in self._files():
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as error:
+                    raise WorkFailed(
+                        f"{path} cannot be removed: {error.strerror or error}",
+                        next_step="It holds words of the documents: remove it by hand.",
+                    ) from error
+
     def _using(self, work: Callable[[apsw.Connection], T]) -> T:
-        for _ in range(2):
-            try:
-                with self._opened() as db:
-                    return work(db)
-            except _DAMAGED:
-                self._discard()
-            except _REFUSED:
-                break
+        with ExitStack() as lock:
+            for _ in range(2 if self._alone(lock) else 0):
+                try:
+                    with self._opened() as db:
+                        return work(db)
+                except _DAMAGED:
+                    self._discard()
+                except _REFUSED:
+                    break
         with _connected(":memory:") as db:
             db.execute(_SCHEMA)
             return work(db)
+
+    def _alone(self, lock: ExitStack) -> bool:
+        """Whether there is a folder for the index and nobody else uses it now, until the lock is left."""
+        if not self.root.is_dir():
+            return False
+        try:
+            lock.enter_context(held(self.root, _NAME, _BUSY_MS / 1_000))
+        except WorkFailed:
+            return False
+        return True
 
     @contextmanager
     def _opened(self) -> Iterator[apsw.Connection]:
@@ -136,11 +167,19 @@ class Index:
             yield db
 
     def _discard(self) -> None:
-        for side in ("", "-journal", "-wal", "-shm"):
+        for path in self._files():
             try:
-                self._path.with_name(self._path.name + side).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
             except OSError:  # then it is built in memory
                 return
+
+    def _files(self) -> list[Path]:
+        return [path for side in _SIDES if not (path := self.root / f"{_NAME}{side}").is_dir()]
+
+
+def is_index(name: str) -> bool:
+    """Whether a file of this name, directly below the root, is the index's."""
+    return name in [f"{_NAME}{side}" for side in _SIDES]
 
 
 @contextmanager

@@ -27,10 +27,11 @@ else:
 
 
 @contextmanager
-def held(root: Path, name: str) -> Iterator[None]:
+def held(root: Path, name: str, seconds: float | None = None) -> Iterator[None]:
     """Holds the document's lock; blocks, so it runs in a thread. The system frees it if the process dies.
 
-    The locks are 256 files in ``<root>/.locks``: two documents may share one. Raises WorkFailed after 30 seconds.
+    The locks are 256 files in ``<root>/.locks``: two documents may share one, so nobody holds two at once. Raises WorkFailed
+    after ``seconds`` (None: 30).
     """
     folder = root / ".locks"
     try:
@@ -41,14 +42,14 @@ def held(root: Path, name: str) -> Iterator[None]:
             f"{root} cannot be written: {error.strerror or error}", next_step="Check the folder's rights and its disk."
         ) from error
     try:
-        _wait(handle, name)
+        _wait(handle, name, SECONDS if seconds is None else seconds)
         yield
     finally:
         os.close(handle)
 
 
-def _wait(handle: int, name: str) -> None:
-    deadline = time.monotonic() + SECONDS
+def _wait(handle: int, name: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
     pause = 0.001
     while True:
         try:
@@ -57,7 +58,7 @@ def _wait(handle: int, name: str) -> None:
         except (BlockingIOError, PermissionError) as error:
             if time.monotonic() > deadline:
                 raise WorkFailed(
-                    f"{name} is being written by another process since {SECONDS:.0f} seconds",
+                    f"{name} is being written by another process since {seconds:.0f} seconds",
                     next_step="Look for a Sojourn that hangs, end it, and try again.",
                 ) from error
             time.sleep(pause)

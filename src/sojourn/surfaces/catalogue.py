@@ -5,8 +5,24 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from string import Formatter
+from typing import Any
 
 _FOLDER = Path(__file__).parent / "texts"
+
+
+class _Forms(Formatter):
+    """``{count:item|items}`` in a text is the number and its word: ``1 item``, ``1,200 items``."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        one, counted, many = format_spec.partition("|")
+        if not counted:
+            return str(super().format_field(value, format_spec))
+        number = f"{value:,.0f}"
+        return f"{number} {one if number == '1' else many}"
+
+
+_FORMS = _Forms()
 
 
 class _Voice:
@@ -42,4 +58,4 @@ def catalogue(name: str) -> dict[str, str]:
 
 def text(key: str, lang: str, /, **values: object) -> str:
     """The text of ``key`` with its ``{values}`` filled in."""
-    return catalogue(lang)[key].format(**values)
+    return _FORMS.format(catalogue(lang)[key], **values)

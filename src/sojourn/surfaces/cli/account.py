@@ -175,4 +175,5 @@ def _next(kept: Path | None) -> list[str]:
         f"  {home} sojourn checkpoint last",
         f"  {home} sojourn search 8512",
         f"  git -C {shlex.quote(str(kept / 'repo'))} log --stat",
+        wrapped(say("live_files"), width()),
     ]

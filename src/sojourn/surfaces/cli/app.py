@@ -12,7 +12,8 @@ import click
 
 from sojourn.base import SojournError, UserMistake
 from sojourn.surfaces.catalogue import say, speak
-from sojourn.surfaces.cli.options import complain
+from sojourn.surfaces.cli.options import complain, settings_for
+from sojourn.surfaces.cli.usage import usage_words
 
 # name -> (module, short help). The help stands here so that `sojourn --help` loads no command.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -88,6 +89,8 @@ def cli(ctx: click.Context) -> None:
 def run(arguments: list[str]) -> int:
     """Runs the command line and answers its exit code."""
     speak()
+    with suppress(SojournError):  # what is wrong with the settings is told by the command
+        settings_for()
     for stream in (sys.stdout, sys.stderr):
         # A terminal without these letters, or half a character in a transcript, must not end a report.
         if hasattr(stream, "reconfigure"):
@@ -115,14 +118,15 @@ def _failed(error: SojournError | click.ClickException | OSError) -> int:
         return max(error.exit_code, flushed)
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx else "sojourn"
-        return _failed(UserMistake(error.format_message(), next_step=say("see_help", command=command)))
+        return _failed(UserMistake(usage_words(error), next_step=say("see_help", command=command)))
     if isinstance(error, click.ClickException):
-        return _failed(UserMistake(error.format_message()))
+        return _failed(UserMistake(error.format_message(), next_step=say("see_help", command="sojourn")))
     if error.errno == errno.EPIPE:
         _let_go_of_output()
         return 0
     named = f"{error.filename}: " if error.filename else ""
-    complain(f"{named}{error.strerror or error}" if named else say("output_failed", reason=error.strerror or error))
+    told = f"{named}{error.strerror or error}" if named else say("output_failed", reason=error.strerror or error)
+    complain(told, say("check_disk"))
     _let_go_of_output()
     return 1
 

@@ -27,7 +27,8 @@ def checkpoint_json(one: Checkpoint, held: History) -> dict[str, Any]:
 
 
 def page(one: Checkpoint, *, everything: bool) -> tuple[str, int]:
-    """The page, and how many open items of less weight it leaves out; ``everything`` shows those that have left too."""
+    """The page, and how many open items of less weight it leaves out; ``everything`` shows those that have left too. Its
+    headings are the same in every language: the page can be edited and taken in again."""
     shown = one.items if everything else heaviest(one.items)
     head = render_checkpoint(msgspec.structs.replace(one, items=(), refused=()))
     lines = [head.rstrip("\n")]

@@ -37,7 +37,8 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
             try:
                 return shlex.split(environ[name], posix=os.name != "nt")
             except ValueError as error:  # a quotation that is not closed
-                raise UserMistake(say("editor_unreadable", name=name, value=environ[name], reason=error)) from error
+                told = say("editor_unreadable", name=name, value=environ[name], reason=error)
+                raise UserMistake(told, next_step=say("no_editor_next")) from error
     found = next((path for name in _USUAL if (path := shutil.which(name))), None) if sys.stdin.isatty() else None
     if found is None:
         raise UserMistake(say("no_editor"), next_step=say("no_editor_next"))
@@ -108,11 +109,13 @@ def _read(path: Path) -> str:
     try:
         return _decoded(path.read_bytes(), str(path))
     except OSError as error:
-        raise WorkFailed(say("file_refused", path=path, reason=error.strerror)) from error
+        told = say("file_refused", path=path, reason=error.strerror)
+        raise WorkFailed(told, next_step=say("check_permissions")) from error
 
 
 def _decoded(data: bytes, name: str) -> str:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise UserMistake(say("not_plain_text", path=name, line=data[: error.start].count(b"\n") + 1)) from error
+        told = say("not_plain_text", path=name, line=data[: error.start].count(b"\n") + 1)
+        raise UserMistake(told, next_step=say("save_as_text")) from error

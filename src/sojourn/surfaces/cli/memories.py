@@ -86,7 +86,7 @@ async def look(session: str | None, of: str | None) -> AsyncIterator[Look]:
             found = await one_session(store, session)
             session_id, project_id = found.id, found.project_id
     if of is not None and not Path(of).is_dir():
-        raise UserMistake(say("no_folder", path=of))
+        raise UserMistake(say("no_folder", path=of), next_step=say("name_a_folder"))
     if of is not None or not project_id:
         project_id = project_of(os.path.abspath(of or os.curdir))
     belonging = Belonging(session_id, project_id)

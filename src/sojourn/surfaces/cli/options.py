@@ -44,13 +44,26 @@ def message_number(value: str) -> int:
     """The type of an option that names a message as reports show it: ``m12``, or its number alone."""
     digits = value.removeprefix("m")
     if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits) <= MOST:
-        raise UserMistake(say("no_message_number", value=value))
+        raise UserMistake(say("no_message_number", value=value), next_step=say("no_message_number_next"))
     return int(digits)
+
+
+def _speak_first(ctx: click.Context, param: click.Parameter, overrides: tuple[str, ...]) -> tuple[str, ...]:
+    """What is wrong with the other options is told in the language of the settings."""
+    if not ctx.resilient_parsing:
+        settings_for(overrides)
+    return overrides
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 set_option = click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting, such as compaction.policy=economy."
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    is_eager=True,
+    callback=_speak_first,
+    help="Override a setting, such as compaction.policy=economy.",
 )
 session_argument = click.argument("session", metavar="ID", shell_complete=complete_session)
 window_option = click.option(
@@ -71,6 +84,11 @@ def run_async(function: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., 
         return asyncio.run(function(*args, **kwargs))
 
     return wrapper
+
+
+def with_options(function: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., T]:
+    """What nearly every command ends with: ``--json``, ``--set``, and its coroutine run."""
+    return json_option(set_option(run_async(function)))
 
 
 def run_in_memory(function: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., T]:
@@ -135,6 +153,13 @@ async def record(*, create: bool = False) -> AsyncIterator[Store]:
         yield store
     finally:
         await store.close()
+
+
+@asynccontextmanager
+async def recorded(named: str) -> AsyncIterator[tuple[Store, Session]]:
+    """The record, and the session in it that a command is about (``one_session``)."""
+    async with record() as store:
+        yield store, await one_session(store, named)
 
 
 @asynccontextmanager
@@ -234,10 +259,11 @@ def readable(path: Path) -> Path:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        raise UserMistake(say("no_file", path=path)) from None
+        raise UserMistake(say("no_file", path=path), next_step=say("check_path")) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UserMistake(say("file_refused", path=_visible(path), reason=reason)) from error
+        told = say("file_refused", path=_visible(path), reason=reason)
+        raise UserMistake(told, next_step=say("check_permissions")) from error
     if stat.S_ISDIR(mode):
         raise UserMistake(say("is_folder", path=path), next_step=say("name_a_file"))
     if not stat.S_ISREG(mode):
@@ -306,4 +332,4 @@ def confirm(question: str) -> None:
         sys.stderr.write("\n")
         raise UserMistake(say("nobody_answered"), next_step=say("give_yes"))
     if answer.strip().lower() not in ("y", "yes", "是"):
-        raise UserMistake(say("left_alone"))
+        raise UserMistake(say("left_alone"), next_step=say("ask_again"))

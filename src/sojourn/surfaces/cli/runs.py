@@ -8,7 +8,7 @@ import msgspec
 from sojourn.base import open_items
 from sojourn.record import Call, Checkpoint, Store
 from sojourn.surfaces.catalogue import say
-from sojourn.surfaces.cli.columns import one_line, table, wrapped
+from sojourn.surfaces.cli.columns import cells, cut, one_line, table, wrapped
 from sojourn.surfaces.cli.cost_tables import percent
 from sojourn.surfaces.cli.costs import cached_share
 from sojourn.surfaces.cli.prices import Spent, spent_on
@@ -17,8 +17,8 @@ from sojourn.surfaces.cli.render import short_moment, table_width, width
 BACKGROUND = ("writer", "compaction")
 """Purposes of calls that no turn waits for an answer of."""
 _FAILURES_SHOWN = 5
-_ROOMY = 130
-"""Columns of a terminal that has room for the ids."""
+_FIRST_TO_GO = ("id", "checked", "refused", "calls", "share")
+"""Columns that a narrow terminal has no room for, in this order; ``--json`` has them all."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -148,18 +148,26 @@ def run_json(one: Run) -> dict[str, Any]:
 
 
 def history_report(held: History) -> str:
-    """A line a checkpoint, then what failed and what all of it cost; ids only where there is room for them."""
-    limit = table_width()
-    keys = ("when", "writer", "range", "items", "added", "closed", "checked", "refused", "calls", "price", "share", "id")
-    shown = len(keys) if limit is None or limit >= _ROOMY else -1
-    rows = [_row(one)[:shown] for one in held.runs]
-    heads = [say(f"column_{key}") for key in keys][:shown]
-    told = [table(heads, rows, right=(3, 4, 5, 6, 7, 8, 9, 10), limit=limit)]
+    """A line a checkpoint, then what failed and what all of it cost; only columns that there is room for."""
+    told = [_fitting([_row(one) for one in held.runs], table_width())]
     told.append(wrapped(say("runs_spent", spent=held.spent), width()))
     if held.failures:
-        told.append(say("runs_failed", count=len(held.failures)))
-        told += [f"  {short_moment(one.started)}  {one_line(one.error) or '-'}" for one in held.failures[-_FAILURES_SHOWN:]]
+        told.append(wrapped(say("runs_failed", count=len(held.failures)), width()))
+        for one in held.failures[-_FAILURES_SHOWN:]:
+            told.append(cut(f"  {short_moment(one.started)}  {one_line(one.error) or '-'}", width()))
     return "\n".join(told)
+
+
+def _fitting(rows: Sequence[Mapping[str, str]], limit: int | None) -> str:
+    keys = ["when", "writer", "range", "items", "added", "closed", "checked", "refused", "calls", "share", "price", "id"]
+    for leaving in (*_FIRST_TO_GO, None):
+        heads = [say(f"column_{key}") for key in keys]
+        right = [at for at, key in enumerate(keys) if key not in ("when", "writer", "range", "id")]
+        text = table(heads, [[row[key] for key in keys] for row in rows], right=right)
+        if leaving is None or limit is None or max(map(cells, text.split("\n"))) <= limit:
+            break
+        keys.remove(leaving)
+    return "\n".join(cut(line, limit) if limit is not None else line for line in text.split("\n"))
 
 
 def run_told(one: Run) -> str:
@@ -178,18 +186,19 @@ def _who(one: Run) -> str:
     return f"{who}/{one.mode}" if one.mode else who
 
 
-def _row(one: Run) -> Sequence[str]:
-    return (
-        short_moment(one.created) + (f" ({say('run_undone')})" if one.undone else ""),
-        _who(one),
-        f"m{one.after + 1}-m{one.upto}" if one.upto > one.after + 1 else f"m{one.upto}",
-        f"{one.items:,}",
-        f"+{one.added:,}",
-        f"-{one.closed:,}",
-        f"+{one.checked:,}",
-        f"{len(one.refused):,}",
-        f"{one.calls:,}",
-        str(one.spent) if one.calls else "-",
-        percent(one.cached_share) if one.calls else "-",
-        one.id,
-    )
+def _row(one: Run) -> dict[str, str]:
+    """By column."""
+    return {
+        "when": short_moment(one.created) + (f" ({say('run_undone')})" if one.undone else ""),
+        "writer": _who(one),
+        "range": f"m{one.after + 1}-m{one.upto}" if one.upto > one.after + 1 else f"m{one.upto}",
+        "items": f"{one.items:,}",
+        "added": f"+{one.added:,}",
+        "closed": f"-{one.closed:,}",
+        "checked": f"+{one.checked:,}",
+        "refused": f"{len(one.refused):,}",
+        "calls": f"{one.calls:,}",
+        "share": percent(one.cached_share) if one.calls else "-",
+        "price": str(one.spent) if one.calls else "-",
+        "id": one.id,
+    }

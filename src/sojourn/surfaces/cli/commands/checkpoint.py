@@ -13,16 +13,13 @@ from sojourn.surfaces.cli.options import (
     examples,
     held_by,
     hint,
-    json_option,
-    one_session,
     opened,
     print_json,
-    record,
-    run_async,
+    recorded,
     session_argument,
-    set_option,
     settings_for,
     window_option,
+    with_options,
 )
 
 if TYPE_CHECKING:
@@ -50,9 +47,7 @@ _NAMED = re.compile(r"^- id: (\S+)$", re.MULTILINE)
 @click.option("--history", "as_history", is_flag=True, help="A line each checkpoint: what it read, added, closed, cost.")
 @click.option("--all", "everything", is_flag=True, help="All items, those that are done or superseded too.")
 @window_option
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(
     session: str,
     write: bool,
@@ -81,8 +76,7 @@ async def command(
     loaded = settings_for(overrides)
     acts = write or edit or edit_from is not None
     changed = False
-    async with record() as store:
-        found = await one_session(store, session)
+    async with recorded(session) as (store, found):
         if write:
             changed = await _write(store, found, loaded, overrides, window)
         elif acts:

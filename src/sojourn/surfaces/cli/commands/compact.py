@@ -2,18 +2,8 @@
 
 import click
 
-from sojourn.surfaces.cli.options import (
-    examples,
-    json_option,
-    one_session,
-    record,
-    run_async,
-    session_argument,
-    set_option,
-    settings_for,
-    window_option,
-)
-from sojourn.surfaces.cli.windows import rebuilt_json, tell_rebuilt
+from sojourn.surfaces.cli.options import examples, session_argument, window_option, with_options
+from sojourn.surfaces.cli.windows import open_by_hand
 
 
 @click.command(
@@ -24,9 +14,7 @@ from sojourn.surfaces.cli.windows import rebuilt_json, tell_rebuilt
 @session_argument
 @click.argument("focus", nargs=-1)
 @window_option
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(session: str, focus: tuple[str, ...], window: str | None, as_json: bool, overrides: tuple[str, ...]) -> None:
     """Open a window in which the newest complete rounds stay word for word and what came before them becomes items.
     Nothing is lost: `sojourn undo` brings the earlier view back.
@@ -36,14 +24,4 @@ async def command(session: str, focus: tuple[str, ...], window: str | None, as_j
 
     --json prints one document: {"session", "outcome", "level_before", "level_after", "window"}.
     """
-    from sojourn.surfaces.cli.keeping_up import kept_up
-
-    loaded = settings_for(overrides)
-    async with record() as store:
-        found = await one_session(store, session)
-        async with kept_up(store, found, loaded, overrides, window) as engine:
-            done = await engine.compact(" ".join(focus))
-    if as_json:
-        rebuilt_json(found.id, done)
-    else:
-        tell_rebuilt(found.id, done)
+    await open_by_hand(session, window, overrides, lambda engine: engine.compact(" ".join(focus)), as_json=as_json)

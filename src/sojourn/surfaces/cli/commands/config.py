@@ -32,7 +32,9 @@ def command(as_json: bool, overrides: tuple[str, ...]) -> None:
             }
         )
         return
-    rows = [(key, msgspec.json.encode(value).decode(), loaded.origin.get(key, "default")) for key, value in values.items()]
+    words = {"default": say("from_default"), "command line": say("from_command_line")}
+    origins = {key: loaded.origin.get(key, "default") for key in values}
+    rows = [(key, msgspec.json.encode(value).decode(), words.get(origins[key], origins[key])) for key, value in values.items()]
     head = [say(f"column_{key}") for key in ("setting", "value", "from")]
     click.echo(table(head, rows, limit=table_width()))
     places = (

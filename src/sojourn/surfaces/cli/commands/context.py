@@ -9,16 +9,13 @@ from sojourn.surfaces.cli.keeping import keeping_json, keeping_report, reminders
 from sojourn.surfaces.cli.options import (
     data_folders,
     examples,
-    json_option,
-    one_session,
     opened,
     print_json,
-    record,
-    run_async,
+    recorded,
     session_argument,
-    set_option,
     settings_for,
     window_option,
+    with_options,
 )
 from sojourn.surfaces.cli.reading import context_report
 
@@ -30,9 +27,7 @@ from sojourn.surfaces.cli.reading import context_report
 )
 @session_argument
 @window_option
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(session: str, window: str | None, as_json: bool, overrides: tuple[str, ...]) -> None:
     """What the next request would hold, by part. The parts add up to the level; nothing is changed by looking.
 
@@ -40,8 +35,7 @@ async def command(session: str, window: str | None, as_json: bool, overrides: tu
     loaded, and the reminders in view by kind.
     """
     loaded = settings_for(overrides)
-    async with record() as store:
-        found = await one_session(store, session)
+    async with recorded(session) as (store, found):
         async with opened(store, found, loaded.settings, window, read_only=True) as engine:
             context = await engine.context()
             reminders = reminders_by_kind(engine.in_view)

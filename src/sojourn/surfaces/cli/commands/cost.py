@@ -6,18 +6,7 @@ from sojourn.base import UserMistake
 from sojourn.record import Session, Store
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.completing import complete_session
-from sojourn.surfaces.cli.options import (
-    database,
-    examples,
-    hint,
-    json_option,
-    one_session,
-    print_json,
-    record,
-    run_async,
-    set_option,
-    settings_for,
-)
+from sojourn.surfaces.cli.options import database, examples, hint, one_session, print_json, record, settings_for, with_options
 
 _NEWEST = 20
 
@@ -36,9 +25,7 @@ _NEWEST = 20
 @click.argument("session", metavar="[ID]", required=False, shell_complete=complete_session)
 @click.option("--days", is_flag=True, help="A line a day: of the session, or of all sessions.")
 @click.option("--writers", is_flag=True, help="A line each checkpoint of the session, as checkpoint --history.")
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(session: str | None, days: bool, writers: bool, as_json: bool, overrides: tuple[str, ...]) -> None:
     """Each model call of a session: its tokens as the provider reported them, its price, and whether the cache was read.
 

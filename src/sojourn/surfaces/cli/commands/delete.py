@@ -1,8 +1,11 @@
 """``sojourn delete``: erasure, a person's act (R-16)."""
 
+import asyncio
+from pathlib import Path
+
 import click
 
-from sojourn.base import UserMistake
+from sojourn.base import SojournError, UserMistake, WorkFailed
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import one_line
 from sojourn.surfaces.cli.options import (
@@ -11,6 +14,7 @@ from sojourn.surfaces.cli.options import (
     documents,
     examples,
     held_by,
+    hint,
     json_option,
     one_session,
     print_json,
@@ -33,12 +37,14 @@ from sojourn.surfaces.cli.options import (
 @set_option
 @run_async
 async def command(session: str, yes: bool, as_json: bool, overrides: tuple[str, ...]) -> None:
-    """Erase a session and its sub-agents' sessions: rows, attachments, checkpoint files. This cannot be undone; export it
-    first to keep it."""
-    from sojourn.agent.snapshot_care import prune_snapshots
+    """Erase a session and its sub-agents' sessions: rows, attachments, notes and checkpoint files, snapshots of files that no
+    other session has. This cannot be undone; export it first to keep it."""
+    from sojourn.agent.snapshot_care import erase_snapshots
     from sojourn.surfaces.cli.documents import erase_documents, with_children
 
     settings_for(overrides)
+    left: list[str] = []
+    unremoved: SojournError | None = None
     async with record() as store:
         found = await one_session(store, session)
         doomed = await with_children(store, found)
@@ -48,13 +54,30 @@ async def command(session: str, yes: bool, as_json: bool, overrides: tuple[str, 
         if not yes:
             count = sum(one.head for one in doomed)
             confirm(say("erase_question", id=found.id, count=count, sessions=len(doomed), title=one_line(found.title)))
+        roots = sorted({Path(row.root) for one in doomed for row in await store.snapshots(one.id)})
         messages = await store.delete(found.id)
-        files = erase_documents(documents(), doomed)
-        running = [one for one in await store.sessions() if await store.holder(one.id) is not None]
-        freed = await store.collect() + await prune_snapshots(data_folders().data, store, at_once=not running)
+        # The session is gone: whatever fails from here on is told beside that, and the rest is done all the same.
+        files = 0
+        try:
+            files = await asyncio.to_thread(erase_documents, documents(), doomed)
+        except SojournError as error:
+            unremoved = error
+        freed = await store.collect()
+        for root in roots:
+            try:
+                erased = await erase_snapshots(data_folders().data, store, root, [one.id for one in doomed])
+            except WorkFailed as error:
+                left.append(say("snapshots_left", folder=root, reason=str(error)))
+                continue
+            freed += erased.freed
+            if not erased.at_once:
+                left.append(say("snapshots_young", folder=root))
     if as_json:
-        print_json(
-            {"session": found.id, "sessions": len(doomed), "messages": messages, "documents": files, "blob_bytes": freed}
-        )
+        told = {"session": found.id, "sessions": len(doomed), "messages": messages, "documents": files, "blob_bytes": freed}
+        print_json({**told, "left": left})
     else:
         click.echo(say("erased", id=found.id, sessions=len(doomed), messages=messages))
+    for one_left in left:
+        hint(one_left)
+    if unremoved is not None:
+        raise unremoved

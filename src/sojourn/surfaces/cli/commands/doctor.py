@@ -18,14 +18,12 @@ from sojourn.surfaces.cli.options import (
     data_folders,
     database,
     examples,
-    json_option,
     print_json,
     readable,
     record,
     rules_offer,
-    run_async,
-    set_option,
     settings_for,
+    with_options,
 )
 from sojourn.surfaces.cli.render import paint
 
@@ -46,9 +44,7 @@ _MODES_SHOWN = 10
     help="Copy rules that you keep for another agent to your own AGENTS.md, if there is none yet.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask before rules are copied.")
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(space: bool, rules: Path | None, yes: bool, as_json: bool, overrides: tuple[str, ...]) -> int:
     """Check settings, folders, file modes and the record's integrity, and say where you keep rules for other agents.
     Exit code 1 when something is wrong."""
@@ -87,7 +83,7 @@ async def command(space: bool, rules: Path | None, yes: bool, as_json: bool, ove
         copy = {} if copied is None else {"copied": str(copied)}
         print_json({**told, "rules_elsewhere": list(map(str, elsewhere)), **copy, "findings": found})
         return 1 if found else 0
-    head, *rows = [(key, _shown(key, value)) for key, value in told.items()]
+    head, *rows = [(_label(key), _shown(key, value)) for key, value in told.items()]
     click.echo(table(head, rows))
     if copied is not None:
         click.echo(say("rules_copied", path=copied))
@@ -108,6 +104,21 @@ def _copied(rules: Path, own: Path, *, yes: bool) -> Path:
     if not yes and not own.exists():
         confirm(say("rules_question", path=source, own=own))
     return copy_rules(source, own.parent)
+
+
+def _label(key: str) -> str:
+    """What a line is about, in the person's language; names of programs are the same in all."""
+    labels = {
+        "data": say("place_data"),
+        "config": say("doctor_config"),
+        "record": say("doctor_record"),
+        "rules": say("doctor_rules"),
+        "database": say("doctor_database"),
+        "wal": say("doctor_wal"),
+        "blobs": say("doctor_blobs"),
+        "freed": say("doctor_freed"),
+    }
+    return labels.get(key, key)
 
 
 def _shown(key: str, value: object) -> str:

@@ -12,14 +12,11 @@ from sojourn.surfaces.cli.options import (
     FilePath,
     examples,
     hint,
-    json_option,
-    one_session,
     print_json,
-    record,
-    run_async,
+    recorded,
     session_argument,
-    set_option,
     settings_for,
+    with_options,
     writable,
 )
 
@@ -34,9 +31,7 @@ from sojourn.surfaces.cli.options import (
     "--to", "form", type=click.Choice(["jsonl", "markdown", "openai", "anthropic"]), default="jsonl", show_default=True
 )
 @click.option("--output", "-o", type=FilePath(), help="A file; default: standard output.")
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(session: str, form: str, output: Path | None, as_json: bool, overrides: tuple[str, ...]) -> None:
     """Write a session. `jsonl` is lossless and can be imported again; `markdown` is for people.
 
@@ -47,8 +42,7 @@ async def command(session: str, form: str, output: Path | None, as_json: bool, o
     settings_for(overrides)
     if output is not None:
         writable(output)
-    async with record() as store:
-        found = await one_session(store, session)
+    async with recorded(session) as (store, found):
         pieces = chunks(store, found, form)
         if output is None and as_json:
             print_json({"session": found.id, "form": form, "text": "".join([piece async for piece in pieces])})

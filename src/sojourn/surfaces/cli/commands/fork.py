@@ -2,21 +2,19 @@
 
 import click
 
+from sojourn.base import UserMistake
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.completing import complete_message
 from sojourn.surfaces.cli.options import (
     examples,
     hint,
-    json_option,
     message_number,
-    one_session,
     print_json,
-    record,
-    run_async,
+    recorded,
     session_argument,
-    set_option,
     settings_for,
     whole,
+    with_options,
 )
 
 
@@ -31,23 +29,24 @@ from sojourn.surfaces.cli.options import (
 @click.option(
     "--at", type=message_number, metavar="mN", shell_complete=complete_message, help="End its view after this message."
 )
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(session: str, at: int | None, as_json: bool, overrides: tuple[str, ...]) -> None:
     """Begin a new session with the view of another, and print its id. Nothing is copied, and nothing that happens in one
-    of them changes the other. With --at its view ends after that message, as if the later ones had not come.
+    of them changes the other. With --at its view ends after that message, as if nothing later had come: no message, no
+    window, no pin.
 
     --json prints one document: the new session.
     """
-    from sojourn.surfaces.cli.forking import forked
+    from sojourn.engine import Engine
 
     settings_for(overrides)
-    async with record() as store:
-        found = await one_session(store, session)
-        made = await forked(store, found, at)
+    async with recorded(session) as (store, found):
+        if at is not None and not await store.messages(found.id, after=at - 1, upto=at):
+            raise UserMistake(say("no_message", id=found.id, seq=at), next_step=say("no_message_next", id=found.id))
+        async with await Engine.open(store=store, session_id=found.id, read_only=True) as engine:
+            made = await engine.fork(at=at)
     if as_json:
         print_json(whole(made))
         return
     click.echo(made.id)
-    hint(say("forked_next", id=made.id, parent=found.id, seq=made.head if at is None else at))
+    hint(say("forked_next", id=made.id, parent=found.id, seq=made.head))

@@ -15,13 +15,11 @@ from sojourn.surfaces.cli.options import (
     each_file,
     examples,
     hint,
-    json_option,
     print_json,
     record,
-    run_async,
-    set_option,
     settings_for,
     whole,
+    with_options,
 )
 from sojourn.surfaces.cli.render import paint, progress
 
@@ -37,9 +35,7 @@ _SKIPPED_SHOWN = 20
     epilog=examples("sojourn import ~/.claude/projects/*/*.jsonl", "sojourn import rollout.jsonl --json"),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FilePath())
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(files: tuple[Path, ...], as_json: bool, overrides: tuple[str, ...]) -> int:
     """Take transcripts into the record. A file that has grown since adds only what is new.
 

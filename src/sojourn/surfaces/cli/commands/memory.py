@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sojourn.base import UserMistake
+from sojourn.base import SystemClock, UserMistake
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import harmless, one_line
 from sojourn.surfaces.cli.completing import complete_document, complete_session
@@ -15,7 +15,9 @@ from sojourn.surfaces.cli.options import (
     examples,
     hint,
     json_option,
+    one_session,
     print_json,
+    record,
     run_async,
     set_option,
     settings_for,
@@ -228,7 +230,8 @@ async def history_command(
         versions = list(await memory.store.versions(locator))
         wanted = number or restore
         if wanted is not None and wanted > len(versions):
-            raise UserMistake(say("no_version", path=path, number=wanted, count=len(versions)))
+            told = say("no_version", path=path, number=wanted, count=len(versions))
+            raise UserMistake(told, next_step=say("no_version_next", path=path))
         if restore is not None:
             expected = now.sha if now else None
             now = await memory.store.write(locator, versions[restore - 1].text, who="user", expected=expected)
@@ -254,12 +257,19 @@ async def history_command(
 
 @command.command(
     "add",
-    short_help="Add a text to the project's memory.",
-    epilog=examples('sojourn memory add "Tests need Node 20."', "sojourn memory add --global -"),
+    short_help="Add a text to the project's memory, or to a session's notes.",
+    epilog=examples(
+        'sojourn memory add "Tests need Node 20."',
+        "sojourn memory add --global -",
+        'sojourn memory add --session last "Ask before you touch the importer."',
+    ),
 )
 @click.argument("words", metavar="TEXT", nargs=-1, required=True)
 @click.option("--global", "everywhere", is_flag=True, help="For every project.")
-@_whose
+@click.option("--session", metavar="ID", shell_complete=complete_session, help="To this session's notes instead.")
+@_of_option
+@json_option
+@set_option
 @run_async
 async def add_command(
     words: tuple[str, ...],
@@ -270,18 +280,24 @@ async def add_command(
     overrides: tuple[str, ...],
 ) -> None:
     """Add TEXT to the project's memory, at its end: the next window that opens shows it. TEXT may be several words; -
-    stands for standard input.
+    stands for standard input. With --session it is a note of yours among that session's notes, which its next checkpoint
+    takes in.
 
     --json prints one document: the one it was added to.
     """
     from sojourn.surfaces.cli.memories import document_json, look
 
     settings_for(overrides)
+    if sum((everywhere, session is not None, of is not None)) > 1:
+        raise UserMistake(say("memory_one_place"), next_step=say("memory_one_place_next"))
     text = words_said(words)
     if not text:
         raise UserMistake(say("memory_nothing"), next_step=say("memory_nothing_next"))
     async with look(session, of) as memory:
-        after = await memory.store.append(memory.locator("global" if everywhere else "project"), text, who="user")
+        if session is not None:
+            after = await _noted(memory, text)
+        else:
+            after = await memory.store.append(memory.locator("global" if everywhere else "project"), text, who="user")
     if as_json:
         print_json(document_json(memory, after))
     else:
@@ -305,6 +321,18 @@ def path_command(as_json: bool, overrides: tuple[str, ...]) -> None:
         print_json({"root": str(documents())})
     else:
         click.echo(documents())
+
+
+async def _noted(memory: "Look", text: str) -> "Document":
+    """A note of the person's, under the turn that the session is in."""
+    from sojourn.memory import append_note
+
+    session_id = memory.belonging.session_id
+    async with record() as store:
+        session = await one_session(store, session_id)
+        turns = await store.turns(session_id, upto=session.head, limit=1)
+    turn = turns[0].message.seq if turns else 0
+    return await append_note(memory.store, session_id, text, turn=turn, now=SystemClock().now(), who="user")
 
 
 async def _there(memory: "Look", path: str) -> "Document":

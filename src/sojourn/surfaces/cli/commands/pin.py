@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,24 +19,23 @@ from sojourn.surfaces.cli.options import (
     FilePath,
     examples,
     hint,
-    json_option,
     message_number,
-    one_session,
     opened,
     print_json,
     readable,
-    record,
-    run_async,
+    recorded,
     session_argument,
-    set_option,
     settings_for,
     whole,
+    with_options,
     words_said,
 )
 from sojourn.surfaces.cli.render import table_width
 from sojourn.surfaces.cli.words import words_of
 
 _MESSAGE = re.compile(r"m([1-9][0-9]{0,9})")
+_LIKE_A_FILE = re.compile(r"(?!\w+://)(?:[!-~]*[/\\][!-~]*|\S*\w\.[A-Za-z][A-Za-z0-9]{0,7})")
+"""One word with a folder or an ending in it: a mistyped name should not become a pin."""
 
 
 @click.command(
@@ -52,15 +52,15 @@ _MESSAGE = re.compile(r"m([1-9][0-9]{0,9})")
 @session_argument
 @click.argument("what", metavar="[TEXT|FILE|mN]", nargs=-1)
 @click.option("--file", type=FilePath(), metavar="PATH", help="Pin the text that this file has now.")
+@click.option("--text", metavar="TEXT", help="Pin these words, whatever they look like.")
 @click.option("--message", type=message_number, metavar="N", shell_complete=complete_message, help="Pin what it says.")
 @click.option("--remove", metavar="PIN", shell_complete=complete_pin, help="Take a pin out of the windows to come.")
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(
     session: str,
     what: tuple[str, ...],
     file: Path | None,
+    text: str | None,
     message: int | None,
     remove: str | None,
     as_json: bool,
@@ -69,27 +69,29 @@ async def command(
     """Pin a text: from the next window on it stands at the top of every one. All pins of a session together may take 2,000
     tokens; what does not fit is refused, never cut.
 
-    One word that is a message's number (m12) is that message, one that is a file here is the file's text; --file and
-    --message leave no doubt. TEXT may be several words; - stands for standard input. Without any of it: the pins.
+    One word that is a message's number (m12) is that message, one that is a file here is the file's text, one that only
+    looks like a file is a mistake; --file, --text and --message leave no doubt. TEXT may be several words; - stands for
+    standard input. Without any of it: the pins.
 
     --json prints one document: {"session", "pins", "tokens", "limit"}, after a change too, then with "pin".
     """
     from sojourn.engine.pinning import PINS_CAP
 
-    if sum((bool(what), file is not None, message is not None, remove is not None)) > 1:
+    if sum((bool(what), *(one is not None for one in (file, text, message, remove)))) > 1:
         raise UserMistake(say("pin_one_thing"), next_step=say("run_one_session_next"))
     loaded = settings_for(overrides)
     changed: PinRow | None = None
-    async with record() as store:
-        found = await one_session(store, session)
+    async with recorded(session) as (store, found):
         if remove is not None:
             changed = _named(await _pins(store, found), remove, found)
             async with opened(store, found, loaded.settings, None) as engine:
                 await engine.unpin(changed.id)
-        elif what or file is not None or message is not None:
-            text, source = await _wanted(store, found, what, file, message)
+        elif what or any(one is not None for one in (file, text, message)):
+            words, source = (text, "user") if text is not None else await _wanted(store, found, what, file, message)
+            if not words.strip():
+                raise UserMistake(say("pin_nothing"), next_step=say("pin_nothing_next"))
             async with opened(store, found, loaded.settings, None) as engine:
-                changed = await engine.pin(text, source=source)
+                changed = await engine.pin(words, source=source)
         pins = await _pins(store, found)
     counted = [(pin, total(estimate_text(pin.text))) for pin in pins]
     used = sum(tokens for _, tokens in counted)
@@ -138,7 +140,7 @@ async def _wanted(
         file = Path(only)
     if file is not None:
         return from_file(str(readable(file))).text, str(file)
-    text = words_said(what)
-    if not text:
-        raise UserMistake(say("pin_nothing"), next_step=say("pin_nothing_next"))
-    return text, "user"
+    if _LIKE_A_FILE.fullmatch(only):
+        again = say("pin_no_file_next", id=session.id, text=shlex.quote(only))
+        raise UserMistake(say("pin_no_file", name=only), next_step=again)
+    return words_said(what), "user"

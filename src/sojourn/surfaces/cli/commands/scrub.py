@@ -1,5 +1,6 @@
 """``sojourn scrub``: a text out of everything (R-16)."""
 
+import asyncio
 import sys
 
 import click
@@ -35,7 +36,7 @@ _SHORTEST = 4
 async def command(text: str, yes: bool, as_json: bool, overrides: tuple[str, ...]) -> None:
     """Replace TEXT by a marker in every message, window, checkpoint, pin and attachment. `-` reads it from standard
     input, so that a secret does not stand in the shell's history. This cannot be undone."""
-    from sojourn.surfaces.cli.documents import scrub_documents
+    from sojourn.memory import scrub_documents
 
     settings_for(overrides)
     if text == "-" and not yes:
@@ -47,8 +48,8 @@ async def command(text: str, yes: bool, as_json: bool, overrides: tuple[str, ...
         if not yes:
             confirm(say("scrub_question", count=len(wanted)))
         places = await store.scrub(wanted, _MARKER)
-        places += scrub_documents(documents(), wanted, _MARKER)
         await store.collect()
+    places += await asyncio.to_thread(scrub_documents, documents(), wanted, _MARKER)
     if as_json:
         print_json({"places": places})
     else:

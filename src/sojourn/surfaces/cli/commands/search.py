@@ -5,18 +5,7 @@ import msgspec
 
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import one_line
-from sojourn.surfaces.cli.options import (
-    MOST,
-    examples,
-    hint,
-    json_option,
-    one_session,
-    print_json,
-    record,
-    run_async,
-    set_option,
-    settings_for,
-)
+from sojourn.surfaces.cli.options import MOST, examples, hint, one_session, print_json, record, settings_for, with_options
 from sojourn.surfaces.cli.render import moment, paint
 
 
@@ -28,9 +17,7 @@ from sojourn.surfaces.cli.render import moment, paint
 @click.argument("query", nargs=-1, required=True)
 @click.option("--session", metavar="ID", help="Only in this session.")
 @click.option("--limit", type=click.IntRange(1, MOST), default=20, show_default=True)
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(query: tuple[str, ...], session: str | None, limit: int, as_json: bool, overrides: tuple[str, ...]) -> None:
     """Find messages that hold all the words: what people and models said, and tool calls; the engine's text is left out."""
     settings_for(overrides)

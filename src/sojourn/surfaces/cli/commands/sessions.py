@@ -6,19 +6,7 @@ import click
 
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import one_line, table
-from sojourn.surfaces.cli.options import (
-    MOST,
-    database,
-    examples,
-    hint,
-    json_option,
-    print_json,
-    record,
-    run_async,
-    set_option,
-    settings_for,
-    whole,
-)
+from sojourn.surfaces.cli.options import MOST, database, examples, hint, print_json, record, settings_for, whole, with_options
 from sojourn.surfaces.cli.render import short_moment, table_width
 
 _ID_SHOWN = 18
@@ -34,9 +22,7 @@ _ROOMY = 76
 )
 @click.option("--limit", type=click.IntRange(1, MOST), default=30, show_default=True)
 @click.option("--project", metavar="FOLDER", help="Only sessions of this project.")
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(limit: int, project: str | None, as_json: bool, overrides: tuple[str, ...]) -> None:
     """List sessions, newest first; ↳ marks a sub-agent's. The beginning of an id is enough for the other commands."""
     settings_for(overrides)

@@ -11,15 +11,12 @@ from sojourn.surfaces.cli.options import (
     MOST,
     examples,
     hint,
-    json_option,
-    one_session,
     print_json,
-    record,
-    run_async,
+    recorded,
     session_argument,
-    set_option,
     settings_for,
     whole,
+    with_options,
 )
 from sojourn.surfaces.cli.reading import message_lines, window_lines, window_list
 from sojourn.surfaces.cli.render import paint
@@ -43,9 +40,7 @@ from sojourn.surfaces.cli.render import paint
 @click.option("--request", type=click.IntRange(1, MOST), help="A model call (see sojourn cost): its request, block by block.")
 @click.option("--diff", type=click.IntRange(1, MOST), metavar="M", help="With --request: what is different in request M.")
 @click.option("--full", is_flag=True, help="With --request: the whole text of every block.")
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(
     session: str,
     number: int | None,
@@ -68,9 +63,8 @@ async def command(
     if request is None and (diff is not None or full):
         raise UserMistake(say("needs_request"), next_step=say("needs_request_next"))
     if request is not None and number is not None:
-        raise UserMistake(say("window_or_request"))
-    async with record() as store:
-        found = await one_session(store, session)
+        raise UserMistake(say("window_or_request"), next_step=say("run_one_session_next"))
+    async with recorded(session) as (store, found):
         if request is not None:
             await _show_request(store, found, request, diff, full=full, as_json=as_json)
             return

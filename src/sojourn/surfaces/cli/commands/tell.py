@@ -5,19 +5,7 @@ import click
 from sojourn.base import SystemClock, SystemIds, UserMistake, WorkFailed
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.completing import complete_session
-from sojourn.surfaces.cli.options import (
-    examples,
-    held_by,
-    json_option,
-    one_session,
-    print_json,
-    record,
-    run_async,
-    set_option,
-    settings_for,
-    whole,
-    words_said,
-)
+from sojourn.surfaces.cli.options import examples, held_by, print_json, recorded, settings_for, whole, with_options, words_said
 
 
 @click.command(
@@ -30,9 +18,7 @@ from sojourn.surfaces.cli.options import (
 )
 @click.argument("session", metavar="ID", shell_complete=complete_session)
 @click.argument("words", metavar="TEXT", nargs=-1, required=True)
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(session: str, words: tuple[str, ...], as_json: bool, overrides: tuple[str, ...]) -> None:
     """Put TEXT into the session's inbox. It is kept at once; the agent reads it, as your own words, before its next
     request, or in the session's next turn where nobody runs it. ID may be the beginning of one, or last.
@@ -46,8 +32,7 @@ async def command(session: str, words: tuple[str, ...], as_json: bool, overrides
     if not text:
         raise UserMistake(say("tell_nothing"), next_step=say("tell_nothing_next"))
     clock = SystemClock()
-    async with record() as store:
-        found = await one_session(store, session)
+    async with recorded(session) as (store, found):
         row = InboxRow(id=SystemIds(clock).new("inb"), text=text, created=clock.now())
         kept = await store.commit(found.id, Fence(epoch=0), [PutInbox(row)])
         if isinstance(kept, Fenced):  # deleted meanwhile

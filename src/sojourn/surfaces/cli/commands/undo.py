@@ -1,11 +1,13 @@
 """``sojourn undo``: take back a window, a turn, or several turns, files with them (W-12)."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from sojourn.base import UserMistake
+from sojourn.record import Window
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.asking import at_terminal, says_yes
 from sojourn.surfaces.cli.columns import one_line
@@ -14,17 +16,14 @@ from sojourn.surfaces.cli.options import (
     data_folders,
     examples,
     hint,
-    json_option,
     message_number,
-    one_session,
     opened,
     print_json,
-    record,
-    run_async,
+    recorded,
     session_argument,
-    set_option,
     settings_for,
     window_option,
+    with_options,
 )
 
 if TYPE_CHECKING:
@@ -51,9 +50,7 @@ _FILES_SHOWN = 20
 @click.option("--force", is_flag=True, help="Take back files that were changed since, too.")
 @click.option("--redo", is_flag=True, help="Take back the newest undo; possible until the next message.")
 @window_option
-@json_option
-@set_option
-@run_async
+@with_options
 async def command(
     session: str,
     to: int | None,
@@ -78,29 +75,42 @@ async def command(
         raise UserMistake(say("undo_one_act"), next_step=say("run_one_session_next"))
     loaded = settings_for(overrides)
     if force and at_terminal() and not await says_yes(say("undo_force_question")):
-        raise UserMistake(say("left_alone"))
+        raise UserMistake(say("left_alone"), next_step=say("ask_again"))
     data = data_folders().data
-    async with record() as store:
-        found = await one_session(store, session)
-        async with opened(store, found, loaded.settings, window) as engine:
-            if to is not None:
-                done = await undoing.rewind(engine, to, files=not no_files, force=force, data=data)
-            elif redo:
-                done = await undoing.redo(engine, files=not no_files, force=force, data=data)
-            else:
-                done = await undoing.undo(engine, files=not no_files, force=force, data=data)
+    async with recorded(session) as (store, found), opened(store, found, loaded.settings, window) as engine:
+        if to is not None:
+            done = await undoing.rewind(engine, to, files=not no_files, force=force, data=data)
+        elif redo:
+            done = await undoing.redo(engine, files=not no_files, force=force, data=data)
+        else:
+            done = await undoing.undo(engine, files=not no_files, force=force, data=data)
+        windows = await store.windows(found.id, include_undone=True)
     if as_json:
         print_json({"session": found.id, **msgspec.to_builtins(done)})
         return
-    _tell(done)
+    _tell(done, what_was_undone(done, windows))
     if done.over_hard:
         hint(say("over_hard"))
     if not redo:
         hint(say("redo_next", id=found.id))
 
 
-def _tell(done: "UndoneTurn") -> None:
-    click.echo(say("taken_back", what=done.what, level=done.level))
+def what_was_undone(done: "UndoneTurn", windows: Sequence[Window]) -> str:
+    """What the undo, redo or rewind was of, in the person's language."""
+    first, last = done.steps[0].undo, done.steps[-1].undo
+    if done.kind == "turns":
+        turns = sum(step.undo.kind == "turn" for step in done.steps)
+        return say("undone_turns", turns=turns, seq=last.after_seq + 1)
+    if first.kind == "window":
+        number = next((one.number for one in windows if one.id == first.window_id), "?")
+        what = say("undone_window", number=number)
+    else:
+        what = say("undone_turn", seq=first.after_seq + 1)
+    return say("undone_undo", what=what) if first.closes else what
+
+
+def _tell(done: "UndoneTurn", what: str) -> None:
+    click.echo(say("taken_back", what=what, level=done.level))
     if done.prompt:
         click.echo("  " + say("undo_prompt", words=one_line(done.prompt)))
     if done.restored:
