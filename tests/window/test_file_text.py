@@ -1,5 +1,7 @@
 """W-3a: what is known of a file's text."""
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,12 +34,80 @@ def test_numbers_in_the_result_count() -> None:
     assert read_lines("     7→a\n     8→\tb\n", (7, 8)) == ((7, "a\n\tb"), 0)
     assert read_lines("     1→a\n     2→b\n", (1, 2)) == ((1, "a\nb"), 0)  # as many as were asked for: there may be more
     assert read_lines("     1→a\n     2→b\n", (1, 3)) == ((1, "a\nb"), 2)
-    assert read_lines("1\ta\n2\tb", None) == ((1, "a\nb"), 2)
-    assert read_lines("5\ta\n6\tb", None) == ((5, "a\nb"), 0)
-    assert read_lines("1: a\n2: b\n\nnote of the tool", None) == ((1, "a\nb"), 2)
+    assert read_lines("1\ta\n2\tb\n3\tc", None) == ((1, "a\nb\nc"), 3)
+    assert read_lines("5\ta\n6\tb\n7\tc", None) == ((5, "a\nb\nc"), 0)
+    assert read_lines("1: a\n2: b\n3: c\n\nnote of the tool", None) == ((1, "a\nb\nc"), 3)
     assert read_lines("1→a\n2→b\n7→g", None) == ((1, "a\nb"), 2)
     assert read_lines("1: a\n9: b", None) == ((1, "1: a\n9: b"), 2)  # a text that has numbers of its own
     assert read_lines("7→a\n8→b", (3, 4)) == ((3, "7→a\n8→b"), 0)
+
+
+_FORMS = (
+    "{:>6}→", "{}→", "{:>6}\t", "{}\t", "{:>4}: ", "{}: ", "{}:", "{:>3}| ", "{} | ", "{:<4} | ", "{:>4} │ ", "{:>5}  ",
+    "{:>3}  ",
+)  # fmt: skip
+
+
+@pytest.mark.design("W-3a")
+@pytest.mark.parametrize("form", _FORMS)
+def test_numbers_in_any_column(form: str) -> None:
+    body = ["import os", "", "def f():", "    return 1", "\tx"]
+    for first in (1, 8, 98):
+        text = "\n".join(form.format(number) + line for number, line in enumerate(body, first))
+        expected = ((first, "\n".join(body)), 0)
+        assert read_lines(text, (first, first + 4)) == expected
+        assert read_lines(text + "\n", (first, first + 4)) == expected
+        assert read_lines("\n".join(line.rstrip() for line in text.split("\n")), (first, first + 4)) == expected
+
+
+@pytest.mark.design("W-3a")
+def test_numbers_without_a_sign_stand_two_spaces_off() -> None:
+    assert read_lines("    9  a\n   10    b\n   11\n   12  c", None) == ((9, "a\n  b\n\nc"), 0)
+    assert read_lines("    9\n   10  b", (9, 10)) == ((9, "\nb"), 0)  # it begins with an empty line
+    assert read_lines("9  a\n10 b\n11 c", (9, 11)) == ((9, "a\nb\nc"), 0)
+    assert read_lines("9  a\n10  b\n11  c", (9, 11)) == ((9, "a\nb\nc"), 0)
+    assert read_lines("9  a\n10  b\n11  c", None) == ((1, "9  a\n10  b\n11  c"), 3)
+    assert read_lines("    9 a\n   10 b\n   11 c", None) == ((1, "    9 a\n   10 b\n   11 c"), 3)
+
+
+@pytest.mark.design("W-3a")
+def test_few_numbers_count_where_something_else_speaks_for_them() -> None:
+    assert read_lines("1→a", None) == ((1, "a"), 1)
+    assert read_lines("     1\ta", None) == ((1, "a"), 1)
+    assert read_lines("7\ta\n8\tb", (7, 9)) == ((7, "a\nb"), 0)
+    assert read_lines("1\ta\n2\tb", (1, 9)) == ((1, "1\ta\n2\tb"), 2)
+    assert read_lines("7: a\n8: b", None) == ((1, "7: a\n8: b"), 2)
+    assert read_lines("1: a\n2: b\n3: c\nd\ne\nf", None) == ((1, "a\nb\nc"), 3)
+    assert read_lines("1→a\nb\nc", None) == ((1, "a"), 1)
+
+
+_COUNTING = (
+    "1. Install\n2. Run\n3. Look\n",
+    "1) Install\n2) Run\n3) Look\n",
+    "  1. Install\n  2. Run\n  3. Look\n",
+    "1,apple,3\n2,pear,4\n3,plum,5\n",
+    "id\tname\n1\tapple\n2\tpear\n3\tplum\n",
+    "1\tapple\n3\tpear\n4\tplum\n",
+    "1  apple\n2  pear\n3  plum\n",
+    "1 apple\n2 pear\n3 plum\n",
+    "01: a\n02: b\n03: c\n",
+    "10:00 up\n11:00 lunch\n12:00 down\n",
+    "12:30:01 a\n12:30:02 b\n12:30:03 c\n",
+    "7\n8\n9\n",
+    "1\n2\n3  x\n",
+    "2024 a\n2025 b\n2026 c\n",
+    "1: a\n2: b\n3: c\nd: 1\ne: 2\nf: 3\ng: 4\n",
+    "1:\n  name: a\n2:\n  name: b\n",
+    "",
+)
+
+
+@pytest.mark.design("W-3a")
+@pytest.mark.parametrize("text", _COUNTING)
+def test_a_text_that_counts_for_itself_stays_whole(text: str) -> None:
+    body = text.removesuffix("\n")
+    assert read_lines(text, None)[0] == ((1, body) if body else None)
+    assert read_lines(text, (1, 500))[0] == ((1, body) if body else None)
 
 
 @pytest.mark.design("W-3a", "R-8")
@@ -118,6 +188,30 @@ def test_the_first_place_or_every_one() -> None:
     every = FileText([(1, "x\ny\nx"), (9, "x")])
     every.edit("x", "z\nz", 1.0, everywhere=True)
     assert every.runs == [(1, "z\nz\ny\nz\nz"), (11, "z\nz")]
+
+
+@pytest.mark.design("W-3a")
+def test_every_place_at_once_moves_what_stands_between() -> None:
+    every = FileText([(1, "x\na\nx\nb\nx c x\nd"), (20, "e")], {1: 0.9, 2: 0.3, 4: 0.2, 6: 0.1, 20: 0.7}, length=30)
+    every.edit("x", "y\nz", 0.8, everywhere=True)
+    assert every.runs == [(1, "y\nz\na\ny\nz\nb\ny\nz c y\nz\nd"), (24, "e")]
+    assert every.length == 34
+    assert every.warmth == {1: 0.8, 2: 0.8, 3: 0.3, 4: 0.8, 5: 0.8, 6: 0.2, 7: 0.8, 8: 0.8, 9: 0.8, 10: 0.1, 24: 0.7}
+    fewer = FileText([(1, "a\n\nb\n\nc")], {1: 0.1, 3: 0.2, 5: 0.3})
+    fewer.edit("\n\n", "\n", 0.8, everywhere=True)
+    assert (fewer.runs, fewer.warmth) == ([(1, "a\nb\nc")], {1: 0.4, 2: 0.4, 3: 0.4})
+
+
+@pytest.mark.design("W-3a")
+def test_many_places_in_a_long_text_are_one_pass() -> None:
+    lines = 20_000
+    text = FileText([(1, "\n".join(f"value_{n} = compute({n})" for n in range(lines)))], length=lines)
+    started = time.process_time()
+    text.edit("compute", "work", 1.0, everywhere=True)
+    text.edit("value", "a\nb", 1.0, everywhere=True)
+    assert time.process_time() - started < 3.0  # a pass for each place took minutes
+    assert text.length == 2 * lines
+    assert text.lines()[2 * lines] == f"b_{lines - 1} = work({lines - 1})"
 
 
 @pytest.mark.design("W-3a")

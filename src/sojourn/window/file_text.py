@@ -2,13 +2,19 @@
 
 import re
 import sys
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-_NUMBERED = re.compile(r"^[ ]*(\d{1,7})(?:→|\t|: ?|\| ?)(.*)$", re.MULTILINE)
-"""A line with its number before it, as file tools show it."""
+_NUMBERED = re.compile(r"( *)([1-9]\d{0,6})( *)([→\t|│:]?)")
+"""A line with its number before it, as tools show it, and the sign between number and text."""
+_GAP = 2
+"""Spaces that part number and text where no sign does."""
+_SURE = 3
+"""Lines in a row from which numbers are no chance."""
+_TIME = re.compile(r"\d\d(?!\d)")
 _HEADER = re.compile(r"\[.*: lines \d+-\d+ of (?:(\d+)|a file).*\]\n")
 """The line above a part of a file, with how many lines it has."""
 _CUT = "\n[... "
@@ -68,9 +74,9 @@ class FileText(msgspec.Struct):
         placed = False
         for index in range(len(self.runs)) if old else ():
             places = _places(self.runs[index][1], old, everywhere=everywhere)
-            for at in reversed(places):
-                self._replace(index, at, old, new, warmth)
-            placed = placed or bool(places)
+            if places:
+                self._replace(index, places, old, new, warmth)
+                placed = True
             if placed and not everywhere:
                 return
         if not placed:
@@ -83,7 +89,7 @@ class FileText(msgspec.Struct):
         if first:
             last = first + len(before) - start - end - 1
             self.runs = _without(self.runs, first, last)
-            self._shift(last, len(after) - len(before))
+            self._shift([last], len(after) - len(before))
             self.runs = _joined(self.runs)
             if lines:
                 self.take((first, "\n".join(lines)))
@@ -94,27 +100,36 @@ class FileText(msgspec.Struct):
         for line in list(self.loose)[:-_MOST_LOOSE]:
             del self.loose[line]
 
-    def _shift(self, after: int, by: int) -> None:
-        """Lines behind ``after`` have moved."""
-        self.runs = [(number + by if number > after else number, text) for number, text in self.runs]
-        self.warmth = {number + by if number > after else number: warm for number, warm in self.warmth.items()}
-        self.length += by if self.length else 0
+    def _shift(self, lasts: Sequence[int], by: int) -> None:
+        """Lines have moved behind each of ``lasts``, which rise."""
+        self.runs = [(number + by * bisect_left(lasts, number), text) for number, text in self.runs]
+        self.warmth = {number + by * bisect_left(lasts, number): warm for number, warm in self.warmth.items()}
+        self.length += by * len(lasts) if self.length else 0
 
-    def _replace(self, index: int, at: int, old: str, new: str, warmth: float) -> None:
+    def _replace(self, index: int, places: Sequence[int], old: str, new: str, warmth: float) -> None:
         begin, text = self.runs[index]
-        first = begin + text.count("\n", 0, at)
-        last = first + old.count("\n")
-        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at + len(old))
-        end = len(text) if end < 0 else end
-        before = text[start:end].split("\n")
-        after = (text[start:at] + new + text[at + len(old) : end]).split("\n")
-        if len(after) != len(before):
-            self.warmth = {number: warm for number, warm in self.warmth.items() if not first <= number <= last}
-            self._shift(last, len(after) - len(before))
-        self.runs[index] = (begin, text[:at] + new + text[at + len(old) :])
-        same, end = _alike(before, after)
-        self.warm(range(first, first + len(after)), warmth * _NEAR)
-        self.warm(range(first + same, first + len(after) - end), warmth)
+        firsts: list[int] = []
+        pieces: list[str] = []
+        number, done = begin, 0
+        for at in places:
+            number += text.count("\n", done, at)
+            firsts.append(number)
+            number += old.count("\n")
+            pieces += (text[done:at], new)
+            done = at + len(old)
+        more = new.count("\n") - old.count("\n")
+        if more:
+            lasts = [first + old.count("\n") for first in firsts]
+            gone = {number for first, last in zip(firsts, lasts, strict=True) for number in range(first, last + 1)}
+            self.warmth = {number: warm for number, warm in self.warmth.items() if number not in gone}
+            self._shift(lasts, more)
+        self.runs[index] = (begin, "".join((*pieces, text[done:])))
+        for count, at in enumerate(places):
+            before, after = _around(text, at, old, new)
+            first = firsts[count] + count * more
+            same, end = _alike(before, after)
+            self.warm(range(first, first + len(after)), warmth * _NEAR)
+            self.warm(range(first + same, first + len(after) - end), warmth)
 
 
 def _last(run: Run) -> int:
@@ -157,6 +172,14 @@ def _without(runs: Sequence[Run], first: int, last: int) -> list[Run]:
     return kept
 
 
+def _around(text: str, at: int, old: str, new: str) -> tuple[list[str], list[str]]:
+    """The lines of a change before and after it, with as much of the text beside it as can tell one from another."""
+    most = len(old) + len(new) + 1
+    head = text[max(0, at - most) : at].rpartition("\n")[2]
+    tail = text[at + len(old) : at + len(old) + most].partition("\n")[0]
+    return (head + old + tail).split("\n"), (head + new + tail).split("\n")
+
+
 def _alike(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
     """How many lines both begin with, and how many of the others both end with."""
     start = 0
@@ -195,17 +218,49 @@ def read_lines(text: str, lines: tuple[int, int] | None) -> tuple[Run | None, in
 
 
 def _with_numbers(text: str, lines: tuple[int, int] | None) -> Run | None:
-    """The lines of a text that numbers them itself, up to where they do not follow; None where it does not."""
-    one, two = (_NUMBERED.match(line) for line in (*text.split("\n", 2), "")[:2])
-    if one is None or (lines and int(one[1]) != lines[0]):
+    """The lines of a text that numbers them itself, up to where they do not follow; None where it does not.
+
+    Numbers stand in a column, to its right or its left, and one sign parts all of them from the text. So that no text is
+    taken apart that counts for itself (a table, a plan of times): fewer than three of them count only with an arrow, a
+    column that is wider than they are, or from the line that was asked for; and most of the text must be numbered.
+    """
+    every = text.split("\n")
+    head = _NUMBERED.match(every[0])
+    if head is None or (lines and int(head[2]) != lines[0]):
         return None
-    first = int(one[1])
-    if "\n" in text.strip("\n") and (two is None or int(two[1]) != first + 1):
+    formed = next((found for line in every[:_SURE] if (found := _NUMBERED.match(line)) and (found[3] or found[4])), None)
+    if formed is None:
         return None
-    found = _NUMBERED.findall(text)
-    if int(found[-1][0]) != first + len(found) - 1:
-        found = [pair for place, pair in enumerate(found, first) if int(pair[0]) == place]
-    return first, "\n".join(line for _, line in found)
+    first, (indent, number, gap, sign) = int(head[2]), formed.groups()
+    asked = lines is not None and first > 1
+    if not sign:
+        if len(gap) < _GAP or not (indent or asked):
+            return None
+        gap = gap[:_GAP]
+    right = _following(every, first, f"{{:>{len(indent + number)}}}{gap}{sign}")
+    left = _following(every, first, f"{{:<{len(number + gap)}}}{sign}") if not indent and gap else []
+    shown = max(right, left, key=len)
+    told = sum(1 for line in every if line.strip())
+    sure = sign == "→" or (2 * len(shown) >= told and (len(shown) >= _SURE or indent or asked))
+    if not shown or not sure:
+        return None
+    if sign == ":" and all(_TIME.match(line) for line in shown):
+        return None
+    if sign not in ("→", "\t", "") and all(line[:1] in ("", " ") for line in shown):
+        shown = [line[1:] for line in shown]
+    return first, "\n".join(shown)
+
+
+def _following(lines: Sequence[str], first: int, form: str) -> list[str]:
+    """The texts behind numbers of such a form, from ``first`` on, as long as they follow; a line without text may have lost
+    the space before it."""
+    shown: list[str] = []
+    for number, line in enumerate(lines, first):
+        before = form.format(number)
+        if not line.startswith(before) and line != before.rstrip():
+            break
+        shown.append(line[len(before) :])
+    return shown
 
 
 def replacements(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:

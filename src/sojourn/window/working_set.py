@@ -1,6 +1,7 @@
 """The files in use when a window is left (W-3a): what each says of itself, its lines in use, an outline; whole when tiny."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -173,9 +174,15 @@ def _as_present(known: FileText, text: str) -> FileText:
     warm = [(lines[number], number, warmth) for number, warmth in known.warmth.items() if number in lines]
     for line, number, warmth in [*warm, *((line, 0, warmth) for line, warmth in known.loose.items())]:
         if line in places:
-            nearest = min(places[line], key=lambda place, number=number: abs(place - number))  # type: ignore[misc]
+            nearest = _nearest(places[line], number)
             result.warm(range(nearest, nearest + 1), warmth)
     return result
+
+
+def _nearest(places: Sequence[int], number: int) -> int:
+    """Of places in rising order; the lower of two that are as near."""
+    after = bisect_left(places, number)
+    return min(places[max(0, after - 1) : after + 1], key=lambda place: abs(place - number))
 
 
 def _head(entry: _Entry) -> str:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from sojourn.base import Item, ItemStatus, Section
 from sojourn.checkpoint.extract.choose import choose
 from sojourn.checkpoint.extract.commands import resources
@@ -12,7 +10,7 @@ from sojourn.checkpoint.extract.directives import directives
 from sojourn.checkpoint.extract.errors import errors
 from sojourn.checkpoint.extract.evidence import answers, gather
 from sojourn.checkpoint.extract.files import files
-from sojourn.checkpoint.extract.found import Found
+from sojourn.checkpoint.extract.found import Found, cleaned
 from sojourn.checkpoint.extract.frontier import frontier, next_step
 from sojourn.checkpoint.extract.intents import Requests, requests
 from sojourn.checkpoint.extract.knowledge import knowledge
@@ -21,7 +19,6 @@ from sojourn.checkpoint.extract.notes import notes
 from sojourn.checkpoint.extract.remarks import remarks
 from sojourn.checkpoint.extract.sure import sure
 from sojourn.checkpoint.extract.values import values
-from sojourn.checkpoint.redact import redact
 from sojourn.checkpoint.writer import WriterInput
 from sojourn.window.schema import budgets
 
@@ -56,11 +53,11 @@ def extract(run: WriterInput) -> tuple[Item, ...]:
 
     def learn(present: Sequence[Item], shown: Sequence[str]) -> tuple[list[Found], dict[str, float]]:
         lines, values = knowledge(evidence, present, shown, sum(room.values()) * _CHARACTERS_A_TOKEN, telling=few)
-        return _cleaned(lines), values
+        return cleaned(lines), values
 
     closed = _closed(run.items, asked, idle, whole)
     least = LEAST if few else None
-    return choose(run.items, _cleaned(found), learn, closed=closed, room=room, mark=run.range[1], least=least)
+    return choose(run.items, cleaned(found), learn, closed=closed, room=room, mark=run.range[1], least=least)
 
 
 def done_by_record(run: WriterInput) -> dict[str, ItemStatus]:
@@ -90,12 +87,3 @@ def _closed(present: tuple[Item, ...], asked: Requests, idle: bool, replanned: b
             case _:
                 pass
     return closed
-
-
-def _cleaned(found: list[Found]) -> list[Found]:
-    """Redacted once more: a line may have been put together from pieces."""
-    found = [one for one in found if one.text.strip()]
-    whole = "\n".join(one.text for one in found)
-    if redact(whole) == whole:
-        return found
-    return [msgspec.structs.replace(one, text=redact(one.text)) for one in found]

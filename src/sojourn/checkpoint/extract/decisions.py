@@ -3,30 +3,32 @@
 import re
 
 from sojourn.base import Section
-from sojourn.checkpoint.extract.cues import CONTRAST, NAME, REASON, VALUE
+from sojourn.checkpoint.extract.cues import CONTRAST, REASON, Cues, Sentence, names, values
 from sojourn.checkpoint.extract.evidence import Evidence, Speech
 from sojourn.checkpoint.extract.found import Found
 from sojourn.checkpoint.extract.rare import codes, marked, measures, pasted
-from sojourn.checkpoint.extract.words import clip, sentences
+from sojourn.checkpoint.extract.words import clip
 
-_DECIDES = re.compile(
-    r"\b(?:decided|decision|conclu(?:de|ded|sion)|chose|chosen|choice|picked|root cause|the (?:problem|issue|bug|cause"
-    r"|reason"
-    r"|fix|solution|key|culprit|trick) (?:is|was|here)"
+_DECIDES = Cues(
+    words="decided decision conclude concluded conclusion chose chosen choice picked opted settle settled weighed weighing"
+    " agreed confirmed",
+    phrases=r"root cause|the (?:problem|issue|bug|cause|reason|fix|solution|key|culprit|trick) (?:is|was|here)"
     r"|turns out|the (?:best|right|simplest|cleanest) (?:approach|way|option|fix)|we(?:'ll| will"
-    r"| should) (?:use|keep|go with)|I(?:'ll| will) (?:use|keep|go with)"
-    r"|(?:going|go|goes|went|stick(?:s|ing)?|stuck|stay(?:s|ing)?|stayed) with|stick(?:s|ing)? to|stuck to|opted|settled?"
-    r"|weigh(?:ed|ing)|it is(?=[.!;,])|agreed|confirmed|verified that|fixed by|caused by)\b"
-    r"|决定|结论|根因|根本原因|原因是|原因在于|采用|选择|选了|选定|选用|敲定|定为|定下|权衡|最终|沿用|确认了?|问题是"
-    r"|问题在于|问题出在|确定",
-    re.I,
+    r"| should) (?:use|keep|go with)|i(?:'ll| will) (?:use|keep|go with)"
+    r"|(?:going|go|goes|went|stick(?:s|ing)?|stuck|stay(?:s|ing)?|stayed) with|stick(?:s|ing)? to|stuck to"
+    r"|it is(?=[.!;,])|verified that|fixed by|caused by",
+    keys="root problem issue bug cause reason fix solution key culprit trick turns best right simplest cleanest use keep going"
+    " go goes went stick sticks sticking stuck stay stays staying stayed verified fixed caused",
+    pairs=("it is",),
+    han=r"决定|结论|根因|根本原因|原因是|原因在于|采用|选择|选了|选定|选用|敲定|定为|定下|权衡|最终|沿用|确认|问题是|问题在于"
+    r"|问题出在|确定",
 )
-_REJECTS = re.compile(
-    r"\b(?:instead of|rather than|not worth|won't work|doesn't work|rejected|ruled out|abandon(?:ed)?"
-    r"|avoid(?:ed|s)?|drop(?:ped)? the|no need to|unnecessary|would break|the others? (?:\w+ )?(?:was|were|is|are)"
-    r"|can't use|cannot use|must not|trade-?off)\b|放弃|不采用|否决|而不是|行不通|不可行|没必要|不需要|排除|不用"
-    r"|不再(?:讨论|考虑|用)",
-    re.I,
+_REJECTS = Cues(
+    words="rejected abandon abandoned avoid avoided avoids unnecessary tradeoff",
+    phrases=r"instead of|rather than|not worth|won't work|doesn't work|ruled out|drop(?:ped)? the|no need to|would break"
+    r"|the others? (?:\w+ )?(?:was|were|is|are)|can't use|cannot use|must not|trade-off",
+    keys="instead rather worth work ruled drop dropped need break other others use must trade",
+    han=r"放弃|不采用|否决|而不是|行不通|不可行|没必要|不需要|排除|不用|不再(?:讨论|考虑|用)",
 )
 _OWN = re.compile(
     r"\b(?:I|[Ww]e)(?:['’](?:ve|d|ll)| have| had| will| would| now| also| just| therefore| deliberately| only| always"
@@ -40,25 +42,30 @@ _OWN = re.compile(
     r"|固定|限制|采用|沿用)",
 )
 """The assistant tells of its own doing. Looking and thinking settle nothing."""
-_LOOKS = re.compile(
-    r"^(?:now,? |next,? |so |then |first,? |ok(?:ay)?[,.] )?(?:let me|let['’]s|I['’]ll|I will|I need to|I should)\b"
-    r"|^(?:现在)?让我|\b(?:the user|you)(?: have| had| has)? (?:said|says?|told|ask(?:s|ed)?|want(?:s|ed)?|meant?)\b"
-    r"|(?:用户|你)(?:说|要求|想|问)",
-    re.I,
+_ANNOUNCES = re.compile(
+    r"(?:now,? |next,? |so |then |first,? |ok(?:ay)?[,.] )?(?:let me|let['’]s|i['’]ll|i will|i need to|i should)\b"
+    r"|(?:现在)?让我"
 )
-"""What it is about to do, or what somebody else said."""
+"""How a sentence in lower case begins that says what it is about to do."""
+_QUOTES = Cues(
+    words="",
+    phrases=r"(?:the user|you)(?: have| had| has)? (?:said|says?|told|ask(?:s|ed)?|want(?:s|ed)?|meant?)",
+    keys="user you",
+    han=r"(?:用户|你)(?:说|要求|想|问)",
+)
+"""What somebody else said."""
 _SPEAKER = re.compile(r"\s*(?:user|human|system|用户|系统)\s*[:：]", re.I)
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 """A Han character says as much as two letters or more."""
-_RESOLVES = re.compile(
-    r"\b(?:goes?|going|went|runs?|proceeds?|lands?|landed|rests?|remains?|stays?|wins?|won|prevails?|final(?:ly|ised"
-    r"|ized)?|locked(?: in)?"
-    r"|fixed (?:on|at|to)|committed to|ruled|verdict|answer is|plan is|way forward|off the table|closed|for good"
-    r"|preferred|favou?r(?:ed|s)?"
-    r"|adopt(?:s|ed)?|standardi[sz]ed on|based on|sticking|kept|keeps?|keeping|use[sd]?|using|set(?:s| to)?|now|it is"
-    r"|it['’]ll be|will be)\b"
-    r"|就用|就这么|定了|拍板|锁定|采纳|方案|倾向|按.{1,16}(?:来|走|做|办)|到此为止|保留|改用|统一|走|选|用",
-    re.I,
+_RESOLVES = Cues(
+    words="goes going went run runs proceed proceeds land lands landed rest rests remain remains stay stays win wins won"
+    " prevail prevails final finally finalised finalized locked ruled verdict closed preferred favor favour favored favoured"
+    " favors favours adopt adopts adopted sticking kept keep keeps keeping use used uses using set sets now",
+    phrases=r"fixed (?:on|at|to)|committed to|answer is|plan is|way forward|off the table|for good"
+    r"|standardi[sz]ed on|based on|it is|it['’]ll be|will be",
+    keys="fixed committed answer plan forward table good standardised standardized based",
+    pairs=("it is", "it'll be", "it’ll be", "will be"),
+    han=r"就用|就这么|定了|拍板|锁定|采纳|方案|倾向|按.{1,16}(?:来|走|做|办)|到此为止|保留|改用|统一|走|选|用",
 )
 _RESOLVED = re.compile(
     r"(?:so |then |ok(?:ay)?,? )?(?:let['’]s|I['’]ll|I will|we['’]ll) (?!(?:now |first |then |just |also )*(?:look|see"
@@ -68,7 +75,8 @@ _RESOLVED = re.compile(
 )
 """It resolves; it does not announce a look."""
 _MOST = 320
-_SHORT = 8
+_SHORT, _USUAL, _LONGEST = 8, 20, 700
+"""Characters, a Han character for two."""
 _DONE = 0.9
 """What it did, with a reason or with what it did not do."""
 _SAID = 0.5
@@ -96,35 +104,48 @@ def decisions(evidence: Evidence, closing: frozenset[int], *, wide: bool = False
 
 def _collect(speech: Speech, bonus: float | None, best: dict[str, Found], *, wide: bool = False) -> None:
     """``bonus`` None: a thought, which wanders: only what it says it decided counts."""
-    for sentence in sentences(speech.text):
-        shortest = _SHORT if wide else 20
-        if (
-            not shortest <= len(sentence) + len(_HAN.findall(sentence)) <= 700
-            or sentence.endswith(("?", "？", ":", "："))
-            or _SPEAKER.match(sentence)
-        ):
+    shortest = _SHORT if wide else _USUAL
+    for sentence in speech.sentences:
+        text = sentence.text
+        if not _sized(text, shortest) or text.endswith(("?", "？", ":", "：")) or _SPEAKER.match(text):
             continue
-        reason = bool(REASON.search(sentence))
-        cues = 1.2 * bool(_DECIDES.search(sentence)) + 1.2 * bool(_REJECTS.search(sentence))
-        if not cues and bonus is not None and (reason or CONTRAST.search(sentence)) and not _LOOKS.search(sentence):
-            cues = _DONE if _OWN.search(sentence) else _SAID
+        cues = 1.2 * _DECIDES.stand_in(sentence) + 1.2 * _REJECTS.stand_in(sentence)
+        if not cues and bonus is None:
+            continue
+        reason = REASON.stand_in(sentence)
+        if not cues and (reason or CONTRAST.stand_in(sentence)) and not _looks(sentence):
+            cues = _DONE if _OWN.search(text) else _SAID
         if wide and cues < _GIVEN:
             cues = max(cues, _settled(sentence))
         if not cues:
             continue
-        details = len(NAME.findall(sentence)) + len(VALUE.findall(sentence))
+        details = names(text) + len(values(text))
         weight = cues + 0.5 * reason + 0.25 * min(details, 4) + (bonus or 0.0)
         if weight < _LEAST:
             continue
-        text = clip(sentence, _MOST)
+        text = clip(text, _MOST)
         if text not in best or best[text].weight <= weight:
             best[text] = Found(Section.DECISIONS, text, (speech.seq,), weight)
 
 
-def _settled(sentence: str) -> float:
+def _sized(text: str, shortest: int) -> bool:
+    size = len(text)
+    if shortest <= size <= _LONGEST // 2 or text.isascii():
+        return shortest <= size <= _LONGEST
+    return shortest <= size + len(_HAN.findall(text)) <= _LONGEST
+
+
+def _looks(sentence: Sentence) -> bool:
+    return _ANNOUNCES.match(sentence.low) is not None or _QUOTES.stand_in(sentence)
+
+
+def _settled(sentence: Sentence) -> float:
     """What a closing sentence weighs for the value it gives to the work, whatever its verb."""
-    if (_LOOKS.search(sentence) and not _RESOLVED.match(sentence)) or pasted(sentence):
+    text = sentence.text
+    if any("://" not in value for value in marked(text)):
+        weight = _GIVEN
+    elif _RESOLVES.stand_in(sentence) and (names(text) or measures(text) or codes(text)):
+        weight = _SAID
+    else:
         return 0.0
-    if any("://" not in value for value in marked(sentence)):
-        return _GIVEN
-    return _SAID if _RESOLVES.search(sentence) and (codes(sentence) or NAME.search(sentence) or measures(sentence)) else 0.0
+    return 0.0 if (_looks(sentence) and not _RESOLVED.match(text)) or pasted(text) else weight

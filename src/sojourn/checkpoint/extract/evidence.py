@@ -6,9 +6,14 @@ program is never evidence; the results of calls are.
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
+import msgspec
+
 from sojourn.base import Finish
+from sojourn.checkpoint.extract.cues import Sentence, read_sentences
+from sojourn.checkpoint.extract.words import sentences
 from sojourn.checkpoint.redact import redact
 from sojourn.record import File, Message, Reasoning, Text, ToolCall
 
@@ -26,11 +31,16 @@ _SHORT = 300
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
 
 
-class Speech(NamedTuple):
+class Speech(msgspec.Struct, frozen=True, dict=True):
     """Words of one speaker in one message."""
 
     seq: int
     text: str
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """Read once, for all that look for something in them."""
+        return read_sentences(sentences(self.text))
 
 
 class Act(NamedTuple):

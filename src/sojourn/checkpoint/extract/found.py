@@ -2,10 +2,12 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 
 import msgspec
 
 from sojourn.base import Item, Section
+from sojourn.checkpoint.redact import redact
 
 _PATH = re.compile(r"`([^`]+)`")
 _SETS = re.compile(r"(`[^`]+`: )(?:[a-z]+ ){0,4}[\"']?([A-Za-z][\w.-]*)[\"']?\s*(?::[^:=]+=|:?=|:)")
@@ -64,3 +66,12 @@ def as_item(found: Found, written_seq: int) -> Item:
         written_seq=written_seq,
         weight=round(found.weight, 3),
     )
+
+
+def cleaned(found: Sequence[Found]) -> list[Found]:
+    """Redacted once more, empty ones left out: a line may have been put together from pieces."""
+    found = [one for one in found if one.text.strip()]
+    whole = "\n".join(one.text for one in found)
+    if len(whole.lower()) == len(whole) and redact(whole) == whole:
+        return found
+    return [msgspec.structs.replace(one, text=redact(one.text)) for one in found]

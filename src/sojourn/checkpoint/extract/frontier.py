@@ -4,9 +4,10 @@ import re
 from typing import Any
 
 from sojourn.base import Section
+from sojourn.checkpoint.extract.cues import Cues, Sentence, asked_for
 from sojourn.checkpoint.extract.evidence import Act, Evidence
 from sojourn.checkpoint.extract.found import Found
-from sojourn.checkpoint.extract.words import clip, sentences
+from sojourn.checkpoint.extract.words import clip
 from sojourn.checkpoint.redact import redact
 
 _DONE = frozenset({"completed", "complete", "done", "finished", "closed", "cancelled", "canceled"})
@@ -15,25 +16,29 @@ _LIST_KEYS = ("todos", "plan", "items", "tasks", "todoList", "todo_list", "steps
 _TEXT_KEYS = ("content", "step", "title", "subject", "text", "description", "task", "name")
 _BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[([ xX~])\]\s+(.+)$", re.M)
 _SAYS_DONE = re.compile(
-    r"^(?:(?:now )?(?:all )?(?:done|completed?|finished|fixed|implemented|added|removed|updated|created|refactored)\b"
+    r"(?:(?:now )?(?:all )?(?:done|completed?|finished|fixed|implemented|added|removed|updated|created|refactored)\b"
     r"|.{0,60}\b(?:is|are) (?:now )?(?:done|complete|finished|fixed|in place|working)\b"
-    r"|(?:all )?tests? (?:now )?pass|✅|已完成|完成了|已经|修复了|测试(?:全部)?通过)",
-    re.I,
+    r"|(?:all )?tests? (?:now )?pass)"
 )
-_SAYS_LEFT = re.compile(
-    r"\b(?:remaining|still (?:need|have|to do|missing)|left to do|not yet|pending|outstanding|next steps?)\b"
-    r"|还需要|还剩|剩下|尚未|未完成|待办|接下来还",
-    re.I,
+"""At the start of a sentence in lower case."""
+_SAYS_DONE_WORDS = asked_for(
+    "done complete completed finished fixed implemented added removed updated created refactored place working"
+)
+"""One of them stands in what says so, or "pass"."""
+_SAYS_DONE_HAN = re.compile(r"✅|已完成|完成了|已经|修复了|测试(?:全部)?通过")
+_SAYS_LEFT = Cues(
+    words="remaining pending outstanding",
+    phrases=r"still (?:need|have|to do|missing)|left to do|not yet|next steps?",
+    keys="still left yet next",
+    han=r"还需要|还剩|剩下|尚未|未完成|待办|接下来还",
 )
 _NOT_LEFT = re.compile(
     r"^(?:now,? )?(?:let me|let's)\b|\b(?:no|nothing|without|zero|any) (?:\w+ )?(?:remaining|pending|outstanding|left)\b",
     re.I,
 )
-_NEXT = re.compile(
-    r"^(?:now,? )?(?:let me|let's|i(?:'ll| will| need to| am going to|'m going to)|next,?|then i)\b"
-    r"|接下来|下一步|现在(?:来|我|开始)|让我|我将",
-    re.I,
-)
+_NEXT = re.compile(r"(?:now,? )?(?:let me|let's|i(?:'ll| will| need to| am going to|'m going to)|next,?|then i)\b")
+"""At the start of a sentence in lower case."""
+_NEXT_HAN = re.compile(r"接下来|下一步|现在(?:来|我|开始)|让我|我将")
 _COMMITTED = re.compile(r"^\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] \S.*$", re.M)
 _HEAD = 20_000
 """Characters of an output in which a commit is told."""
@@ -70,12 +75,13 @@ def frontier(evidence: Evidence) -> tuple[list[Found], bool]:
             for line in _COMMITTED.findall(act.output[:_HEAD]):
                 said[line] = Found(Section.FRONTIER, f"done: {clip(line, _MOST)}", (act.seq,), 1.2)
     for speech in evidence.assistant:
-        for sentence in sentences(speech.text):
-            if 12 <= len(sentence) <= 300 and not sentence.endswith((":", "：", "?")):
-                if _SAYS_LEFT.search(sentence) and not _NOT_LEFT.search(sentence):
-                    said[sentence] = Found(Section.FRONTIER, f"remaining: {clip(sentence, _MOST)}", (speech.seq,), 1.4)
-                elif _SAYS_DONE.search(sentence):
-                    said[sentence] = Found(Section.FRONTIER, f"done: {clip(sentence, _MOST)}", (speech.seq,), 1.0)
+        for sentence in speech.sentences:
+            text = sentence.text
+            if 12 <= len(text) <= 300 and not text.endswith((":", "：", "?")):
+                if _SAYS_LEFT.stand_in(sentence) and not _NOT_LEFT.search(text):
+                    said[text] = Found(Section.FRONTIER, f"remaining: {clip(text, _MOST)}", (speech.seq,), 1.4)
+                elif _says_done(sentence):
+                    said[text] = Found(Section.FRONTIER, f"done: {clip(text, _MOST)}", (speech.seq,), 1.0)
     return [*steps.values(), *said.values()], whole
 
 
@@ -85,14 +91,22 @@ def next_step(evidence: Evidence, plan: list[Found], idle: bool) -> Found | None
         return None
     said = evidence.assistant[-1] if evidence.assistant else None
     if said is not None and said.seq >= evidence.last - _FRESH:
-        for sentence in reversed(sentences(said.text)):
-            if _NEXT.search(sentence) and len(sentence) <= 300:
-                return Found(Section.NEXT, sentence, (said.seq,), 3.0)
+        for text, low, _ in reversed(said.sentences):
+            if len(text) <= 300 and (_NEXT.match(low) or (not text.isascii() and _NEXT_HAN.search(text))):
+                return Found(Section.NEXT, text, (said.seq,), 3.0)
     under_way = [step for step in plan if step.text.startswith("under way: ")]
     if under_way:
         return Found(Section.NEXT, under_way[0].text.removeprefix("under way: "), under_way[0].sources, 3.0)
     left = [step for step in plan if step.text.startswith("remaining: ") and step.weight > 2]
     return Found(Section.NEXT, left[0].text.removeprefix("remaining: "), left[0].sources, 3.0) if left else None
+
+
+def _says_done(sentence: Sentence) -> bool:
+    if not sentence.text.isascii() and _SAYS_DONE_HAN.match(sentence.text):
+        return True
+    if _SAYS_DONE_WORDS.isdisjoint(sentence.words) and "pass" not in sentence.low:
+        return False
+    return _SAYS_DONE.match(sentence.low) is not None
 
 
 def _step(text: str, state: str, seq: int) -> Found:

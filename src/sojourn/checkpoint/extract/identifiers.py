@@ -54,16 +54,21 @@ class Lexicon:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, ...]] = {}
+        self._nameless: set[str] = set()
 
     def names_in(self, text: str, *, measured: bool = True) -> set[str]:
         """The identifiers in a text; ``measured``: numbers with units too."""
         flat = text if text.isascii() else text.encode("ascii", "replace").decode()
         known = self._known
         names: set[str] = set()
-        for chunk in set(flat.translate(_CHUNKS).split()):
+        for chunk in set(flat.translate(_CHUNKS).split()) - self._nameless:
             found = known.get(chunk)
             if found is None:
-                found = known[chunk] = _names(chunk)
+                found = _names(chunk)
+                if not found:
+                    self._nameless.add(chunk)
+                    continue
+                known[chunk] = found
             names.update(found)
         if measured:
             names.update(_MEASURED.findall(text))

@@ -2,7 +2,7 @@
 
 import re
 
-from sojourn.checkpoint.extract.cues import VALUE
+from sojourn.checkpoint.extract.cues import found_near, values
 
 _CODE = re.compile(
     r"[a-z][a-z0-9+.-]*://[^\s<>\"'`，。；）)]+"
@@ -21,6 +21,12 @@ _CODE = re.compile(
     re.A,
 )
 """Addresses, dates, places, hosts, names with a number in them, hashes, versions."""
+_SIGN = re.compile(
+    r"[0-9@/.-](?:(?<=[@/])|(?<=[0-9])(?<![0-9].)(?!(?<![^ (].)[0-9]*[.,:;!?)]*(?: |$))"
+    r"|(?<=\.)(?:com|net|org|io|dev|local|internal|test|lan|cn|cloud|example|corp|intra)"
+    r"|(?<=[0-9a-f]{8}-))[^ ]*"
+)
+"""Each of them has one. A number by itself is none."""
 _STANDARD = re.compile(
     r"(?:utf|sha|iso|rfc|pep|md|aes|rsa|hmac|http|https|tls|ssl|ip|ipv|es|ecma|ieee|cp|base|gb|latin|windows|win|x|amd"
     r"|arm|crc"
@@ -43,11 +49,14 @@ _LINKS = re.compile(
     re.I,
 )
 _HAN = re.compile(r"[\u4e00-\u9fff]")
-_PASTED = re.compile(
-    r"^\W*\d{1,4}[-:/]\d\d[-:/ T]|^\s*at \S+ ?\(|^\s*File \"|\bTraceback\b|^\s*(?:\$|>>>|%) |=>|==|[{};]\s*$|\(\w*\)\s*[;{]"
-    r"|^[\w./-]+\.\w+:\d+|^[+-]{3} |^@@|\\n|^\s*<[\w/]|\d\d:\d\d:\d\d[.,]\d|\b\w+=\S* \w+=\S|^(?:INFO|DEBUG|TRACE"
-    r"|WARN(?:ING)?|ERROR|FATAL)\b|^[|+][-|+ ]"
+_LOGGED = re.compile(
+    r"\W*\d{1,4}[-:/]\d\d[-:/ T]|\s*at \S+ ?\(|\s*File \"|\s*(?:\$|>>>|%) |[\w./-]+\.\w+:\d+|[+-]{3} |@@|\s*<[\w/]"
+    r"|(?:INFO|DEBUG|TRACE|WARN(?:ING)?|ERROR|FATAL)\b|[|+][-|+ ]"
 )
+"""How a line of a log, a stack, a shell or a change begins."""
+_CODED = re.compile(r"\bTraceback\b|=>|==|[{};]\s*$|\(\w*\)\s*[;{]|\\n|\d\d:\d\d:\d\d[.,]\d|\b\w+=\S* \w+=\S")
+_CODED_SIGN = re.compile(r"[={};\\:T](?:(?<=[={};\\])|(?<=\d:)\d|(?<=T)raceback)")
+"""Each of them has one."""
 _LABELLED = re.compile(r"[^\W\d][\w ]{1,40}\s?[:：=]\s?\S+")
 _FEW_HAN = 2
 _COUNT = 2
@@ -56,7 +65,7 @@ _COUNT = 2
 
 def codes(text: str) -> list[str]:
     """The values in a text that are names of one thing: not a word, not a bare number, not the name of a standard."""
-    return [found[0] for found in _CODE.finditer(text) if not _STANDARD.fullmatch(found[0]) and _is_place(found[0])]
+    return [found for found in found_near(_SIGN, _CODE, text) if not _STANDARD.fullmatch(found) and _is_place(found)]
 
 
 def marked(text: str) -> list[str]:
@@ -66,7 +75,7 @@ def marked(text: str) -> list[str]:
 
 def measures(text: str) -> list[str]:
     """Numbers of two digits and more or with a unit, dates, versions; no names of standards."""
-    return [found[0] for found in VALUE.finditer(text) if not _STANDARD.fullmatch(found[0])]
+    return [found for found in values(text) if not _STANDARD.fullmatch(found)]
 
 
 def prose(sentence: str) -> bool:
@@ -78,7 +87,9 @@ def prose(sentence: str) -> bool:
 
 def pasted(line: str) -> bool:
     """Whether a line looks like a log, a stack, a shell prompt or code."""
-    return _PASTED.search(line) is not None
+    if _LOGGED.match(line):
+        return True
+    return _CODED_SIGN.search(line) is not None and _CODED.search(line) is not None
 
 
 def labelled(sentence: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from sojourn.base import Section
-from sojourn.checkpoint.extract.cues import NAME, VALUE
+from sojourn.checkpoint.extract.cues import names, values
 from sojourn.checkpoint.extract.evidence import Act, Evidence
 from sojourn.checkpoint.extract.files import touches
 from sojourn.checkpoint.extract.found import Found
@@ -139,9 +139,9 @@ def _score(sentence: str, line: str) -> float:
     """How much a sentence says that cannot be guessed, values of the line around it counted; 0 = it is none."""
     if not _LEAST <= len(sentence) <= _MOST * 2 or sentence.endswith(("?", "？", ":")):
         return 0.0
-    values = {found[0] for found in VALUE.finditer(line)}
+    given = set(values(line))
     binds = _BINDS.search(sentence)
-    if not values and not binds:
+    if not given and not binds:
         return 0.0
     if (
         TAGGED.match(sentence)
@@ -153,7 +153,7 @@ def _score(sentence: str, line: str) -> float:
     mild = {found[0].lower() for found in _QUALIFIES.finditer(sentence)}
     if not binds and not mild:
         return 0.0
-    return 0.6 * bool(binds) + 0.3 * min(len(mild), 2) + 0.5 * min(len(values), 2) + 0.25 * bool(NAME.search(sentence))
+    return 0.6 * bool(binds) + 0.3 * min(len(mild), 2) + 0.5 * min(len(given), 2) + 0.25 * bool(names(sentence))
 
 
 def _rare(sentence: str, output: str) -> float:

@@ -9,14 +9,13 @@ from sojourn.checkpoint.extract.choose import choose
 from sojourn.checkpoint.extract.decisions import decisions
 from sojourn.checkpoint.extract.directives import directives
 from sojourn.checkpoint.extract.evidence import answers, gather
-from sojourn.checkpoint.extract.found import Found
+from sojourn.checkpoint.extract.found import Found, cleaned
 from sojourn.checkpoint.extract.intents import requests
 from sojourn.checkpoint.extract.lean import again
 from sojourn.checkpoint.extract.notes import notes
 from sojourn.checkpoint.extract.rare import marked
 from sojourn.checkpoint.extract.remarks import remarks
 from sojourn.checkpoint.extract.words import clip
-from sojourn.checkpoint.redact import redact
 from sojourn.checkpoint.writer import WriterInput
 from sojourn.window.schema import budgets
 
@@ -48,8 +47,7 @@ def sure(run: WriterInput) -> tuple[Item, ...]:
     ]
     full, steps = budgets(run.trigger, economic=True), max(_STRETCH, len(evidence.acts))
     room = {section: min(full[section], _ROOM.get(section, 0) * steps // _STRETCH) for section in Section}
-    clean = [msgspec.structs.replace(one, text=redact(one.text)) for one in found]
-    return choose((), clean, _nothing, closed={}, room=room, mark=run.range[1])
+    return choose((), cleaned(found), _nothing, closed={}, room=room, mark=run.range[1])
 
 
 def _nothing(_present: Sequence[Item], _shown: Sequence[str]) -> tuple[list[Found], dict[str, float]]:

@@ -3,7 +3,8 @@
 import re
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}|\d[\d.]*\d|[\u4e00-\u9fff]+")
-_SENTENCE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z\"'`(\[*\u4e00-\u9fff])|(?<=[。！？；])")
+_END = re.compile(r"[.!?。！？；](?:(?<=[。！？；])|\s+(?=[A-Z\"'`(\[*\u4e00-\u9fff]))")
+"""Where a sentence ends within a line."""
 _FENCE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)[^\n]*$", re.S | re.M)
 _BULLET = re.compile(r"^[ \t]*(?:[-*+•>][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+)+", re.M)
 _NUMBERED = re.compile(r"^\s*\d{1,6}(?:→|\t|\||: )\s?")
@@ -40,7 +41,14 @@ def sentences(text: str) -> list[str]:
     """The sentences of a text without code fences, bullets and headings, each on one line; empty ones left out."""
     if "```" in text or "~~~" in text:
         text = _FENCE.sub("\n", text)
-    return [line for raw in _SENTENCE.split(_BULLET.sub("", text)) if raw and (line := " ".join(raw.split()))]
+    found: list[str] = []
+    for line in _BULLET.sub("", text).split("\n"):
+        start = 0
+        for end in _END.finditer(line):
+            found.append(line[start : end.end()])
+            start = end.end()
+        found.append(line[start:])
+    return [plain for raw in found if (plain := " ".join(raw.split()))]
 
 
 def plain(line: str) -> str:
