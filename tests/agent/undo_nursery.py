@@ -1,5 +1,5 @@
 """Kills an undo (or a redo) after each of its steps, and looks each time whether files and conversation agree: run by
-test_undoing.py.
+test_undo_crash.py.
 
 Usage: ``python undo_nursery.py FOLDER undo|redo``; prints after how many steps the act was done.
 """
@@ -13,8 +13,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from agent.test_snapshots import picture
-from agent.test_undoing import Place
+from agent.kept_files import picture
+from agent.undoable import Place
 
 Seen = tuple[dict[str, tuple[str, int, bytes]], list[int]]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.test_undoing import Place
+from agent.undoable import Place
 from sojourn.agent.snapshots import Snapshots
 from sojourn.agent.turn_snapshots import Files
 from sojourn.base import SystemClock, WorkFailed
