@@ -11,6 +11,7 @@ from engine.scribe import GOOD
 from sojourn.record import Checkpoint
 
 NOTE = "## [turn 1, 2025-11-24T16:00:00Z]\nNOTETOKEN-1\n"
+LATER = "\n## [turn 2, 2025-11-24T16:05:00Z]\nNOTETOKEN-2\n"
 
 
 @pytest.mark.design("K-13", "W-12")
@@ -26,7 +27,7 @@ def test_a_note_that_stands_in_its_file_already_is_not_put_there_a_second_time(t
         assert isinstance(await agent.engine.write_checkpoint(), Checkpoint)
         assert "NOTETOKEN-1" not in notes.read_text()
         if put_back:
-            notes.write_text(NOTE)
+            notes.write_text(NOTE + LATER)
         await agent.engine.undo()
         assert notes.read_text().count("NOTETOKEN-1") == 1
         await agent.close(wait=0)

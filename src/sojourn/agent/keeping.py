@@ -19,9 +19,14 @@ class Kept:
         self._told = False
 
     async def settle(self) -> None:
-        """When the session is opened: ends an undo that a crash has cut off in this folder."""
-        if self._files is not None:
+        """When the session is opened: ends an undo that a crash has cut off in this folder. Where that cannot be done now, it
+        is told, and tried again before the first snapshot."""
+        if self._files is None:
+            return
+        try:
             await self._files.settle(self._engine)
+        except SojournError as error:
+            self._tell(str(error))
 
     async def before_change(self) -> None:
         """Before each call that may change files. Where they cannot be kept, the person is told once: an undo will not take

@@ -239,7 +239,7 @@ class Agent:
         await self.engine.set_mode(mode)
 
     async def close(self, *, wait: int = _WRITER_WAIT) -> None:
-        """Stops jobs, waits at most ``wait`` milliseconds for a writer (C-17), gives session and connections back."""
+        """Waits at most ``wait`` milliseconds for a writer (C-17), gives the session back, stops jobs, closes connections."""
         try:
             await self.engine.close(wait=wait)
         finally:

@@ -138,17 +138,18 @@ class Turn:
             await self._observe(due)
 
     async def _ask(self, projected: Projected) -> Incoming:
-        """One call: its row, its answer, its end. Raises ModelError; the record is whole in any case."""
+        """One call: its row, its answer, its end. Raises ModelError, or what else broke; the record is whole in any case."""
         incoming = Incoming(self._engine.traits)
         try:
             await finish_first(self._start(projected))
             await self._stream(projected, incoming)
-        except ModelError as error:
-            await finish_first(self._cut_off(incoming, Finish.ERROR, f"{error.kind}: {error}"))
-            raise
         except asyncio.CancelledError:
             self._text = incoming.text
             await finish_first(self._cut_off(incoming, Finish.INTERRUPTED, ""))
+            raise
+        except Exception as error:  # whatever broke, what was said so far stands in the record
+            kind = error.kind if isinstance(error, ModelError) else type(error).__name__
+            await finish_first(self._cut_off(incoming, Finish.ERROR, f"{kind}: {error}"))
             raise
         if writes_calls(self._engine.traits):
             for call in incoming.take_written_calls(self._hands.names).values():
@@ -255,7 +256,7 @@ class Turn:
                 await finish_first(self._settle(batch))
                 left = {index: call for index, call in left.items() if index not in batch}
                 self._notes.ran([done.call for done in batch.values()])
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, Exception):
             now = self._notes.now()
             await finish_first(self._settle({index: Done(interrupted(call, now)) for index, call in left.items()}))
             raise

@@ -77,8 +77,8 @@ class Files:
 
         Answers what was put back, if anything was. Raises WorkFailed where that is not possible.
         """
-        if not await asyncio.to_thread(self._snapshots.folder.exists):
-            return None
+        if not await asyncio.to_thread(self._journal.is_open):
+            return None  # nobody is waited for who works on the folder's snapshots meanwhile
         async with self._snapshots.hold():
             return await self._journal.settle(engine.store)
 

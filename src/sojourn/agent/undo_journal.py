@@ -57,6 +57,10 @@ class Journal:
         self._undone = snapshots.folder / "undone"
         self._log = snapshots.folder / "taken.jsonl"
 
+    def is_open(self) -> bool:
+        """Whether an act was begun and not ended, by a crash or by one who is still at it."""
+        return self._pending.exists()
+
     def begin(self, act: Act) -> None:
         """Durable when it returns."""
         aside = self._pending.with_suffix(".new")

@@ -11,7 +11,7 @@ from sojourn.checkpoint.extract import done_by_record, extract, sure
 from sojourn.checkpoint.extractive import ExtractiveWriter
 from sojourn.checkpoint.model_writer import ModelWriter
 from sojourn.checkpoint.redact import MARK, redact
-from sojourn.checkpoint.sources import is_said
+from sojourn.checkpoint.sources import said_as
 from sojourn.checkpoint.validate import validate
 from sojourn.checkpoint.writer import Fork, Ledger, Lookup, Note, Writer, WriterFailed, WriterInput, Written, joined
 
@@ -33,11 +33,11 @@ __all__ = [
     "done_by_record",
     "edited",
     "extract",
-    "is_said",
     "items_sha",
     "joined",
     "redact",
     "render_checkpoint",
+    "said_as",
     "sure",
     "validate",
     "write_checkpoint_file",

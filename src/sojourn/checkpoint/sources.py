@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from sojourn.base import Section
 from sojourn.checkpoint.extract.evidence import Evidence
-from sojourn.checkpoint.extract.words import terms
+from sojourn.checkpoint.extract.words import sentences, terms
 
 _RAREST = 3
 """Terms of an item that are looked for."""
@@ -22,10 +23,15 @@ class _Said(NamedTuple):
     terms: frozenset[str]
 
 
-def is_said(text: str, speech: str) -> bool:
-    """Whether the speech says it, in whatever order: it holds three in five of its words at least."""
-    words = terms(text)
-    return bool(words) and len(words & terms(speech)) >= _SAID * len(words)
+def said_as(text: str, speech: str) -> str:
+    """The sentence of the speech that says it, as it was said there: the one that holds most of its words, three in five at
+    least, or two that follow one another; "" = none. What a text adds, leaves out or turns round, a sentence does not."""
+    words, said = terms(text), sentences(speech)
+    for together in (said, [f"{one} {other}" for one, other in pairwise(said)]):
+        best = max(together, key=lambda sentence: len(words & terms(sentence)), default="")
+        if best and words and len(words & terms(best)) >= _SAID * len(words):
+            return best
+    return ""
 
 
 def find_sources(items: Sequence[tuple[Section, str]], evidence: Evidence) -> list[tuple[int, ...]]:

@@ -1,6 +1,7 @@
 """A prefix that changes inside a window: only for a named reason, recorded with part and price (P-7)."""
 
-from sojourn.engine.state import PREFIX_CHANGED, State, prefix_tokens
+from sojourn.engine.looking import PREFIX_CHANGED
+from sojourn.engine.state import State, prefix_tokens
 from sojourn.meter import total
 from sojourn.record import AddMessage, Message, Notice, PrefixSnapshot, PutPrefix
 from sojourn.request import changed_part, project

@@ -52,8 +52,9 @@ class Spent(msgspec.Struct, frozen=True):
 
 def spent_until(window: Window, calls: Sequence[Call], prices: Prices) -> Spent:
     """By a session whose newest window is this one, from the window's row and its calls: nothing older is read (R-10)."""
-    spent = Spent(window.measured.get("spent_main", 0.0), window.measured.get("spent_writer", 0.0))
-    for call in calls:
+    known = window.measured
+    spent = Spent(known.get("spent_main", 0.0), known.get("spent_writer", 0.0), unit_price=known.get("unit_price"))
+    for call in sorted(calls, key=lambda call: call.purpose != "main"):  # writers are weighed by what the others cost
         if call.usage is not None:
             spent = spent.plus(call.purpose, call.usage, prices, call.price)
     return spent
@@ -109,7 +110,7 @@ def as_measured(found: Economics, spent: Spent) -> dict[str, float]:
         "written_price": found.written_price,
         "spent_main": round(spent.main, 1),
         "spent_writer": round(spent.writer, 1),
-    }
+    } | ({"unit_price": spent.unit_price} if spent.unit_price is not None else {})
 
 
 def files_read(view: View) -> tuple[str, ...]:

@@ -165,7 +165,8 @@ async def _settle(state: State, run: Run, writer: Writer, at: Fire | None) -> Ch
                 if isinstance(newest, Checkpoint):
                     await _take_up(state, run, newest, stretch.before)
     except asyncio.CancelledError:
-        if at is not None and newest is None:
+        done = isinstance(newest, WriterFailed) or (newest is not None and newest.covered_seq >= run.mark)
+        if at is not None and not done and state.view.window.id == window_id:
             await _consume(state, (), at.level)  # its tier fires again, in the next process if need be (C-17)
         raise
     finally:
@@ -182,9 +183,16 @@ async def _settle(state: State, run: Run, writer: Writer, at: Fire | None) -> Ch
 
 
 async def _take_up(state: State, run: Run, done: Checkpoint, before: Checkpoint | None) -> None:
-    newest = await run.store.newest_checkpoint(run.session_id)
-    if newest is not None:  # an undo may have come since, and taken this one back
+    """What follows a commit, unless an undo has come since and taken it back: files and rows change together."""
+    async with state.following:
+        newest = await run.store.newest_checkpoint(run.session_id)
+        if newest is None or newest.id != done.id:
+            return
         state.mark = newest.covered_seq
+        await _tell(state, run, done, before)
+
+
+async def _tell(state: State, run: Run, done: Checkpoint, before: Checkpoint | None) -> None:
     if problem := render_for_people(state.ports.documents, run.session_id, done):
         state.emit("notice", key="rendering_failed", problem=problem)
     await take_over(state, done, before)

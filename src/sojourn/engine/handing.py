@@ -43,7 +43,6 @@ class WriterLedger:
             id="",
             purpose=purpose,
             upto_seq=mark,
-            window_id=state.view.window.id or None,
             prefix_id=state.prefix.id if state.prefix else None,
             settings={"reason": reason},
         )
@@ -53,6 +52,7 @@ class WriterLedger:
         row = msgspec.structs.replace(
             self._row,
             id=self._ids.new("call"),
+            window_id=self._state.view.window.id or None,  # the present one: a run may outlive the one that it began in
             model=traits.name,
             settings={**self._row.settings, "sent": msgspec.to_builtins(request.settings)},
             unit_hashes=("+0", *UnitHashes().of(Encoder(traits.protocol).encode(request))),

@@ -37,7 +37,8 @@ async def fork(ports: Ports, session_id: str, cwd: str | None = None, at: int | 
             f"session {session_id} has no message m{at} in its view", next_step=f"sojourn show {session_id} lists them."
         )
     end = parent.head if at is None else at
-    windows = [one for one in await ports.store.windows(session_id) if one.opened_at_seq <= end]
+    # An undone one, too: the undo stands in the fork, and can be taken back there.
+    window = await ports.store.newest_window(session_id, include_undone=True, opened_upto=end)
     inherited = Session(
         id="",
         project_id=parent.project_id,
@@ -47,7 +48,7 @@ async def fork(ports: Ports, session_id: str, cwd: str | None = None, at: int | 
         mode=parent.mode,
         plan_seq=parent.plan_seq if parent.plan_seq <= end else 0,
         cwd=parent.cwd if cwd is None else cwd,
-        fork_of=ForkOf(session_id, windows[-1].id if windows else None, end),
+        fork_of=ForkOf(session_id, window.id if window else None, end),
     )
     return await find_or_create(ports, None, inherited)
 

@@ -7,10 +7,13 @@ import msgspec
 
 from sojourn.base import UserMistake
 from sojourn.engine.view import in_view
-from sojourn.record import Call, PrefixSnapshot, Store, Undo
+from sojourn.record import Call, Notice, PrefixSnapshot, Store, Undo
 from sojourn.request import Projection
 from sojourn.window import apply_trims
 from sojourn.wire import ModelRequest, RequestSettings, Traits
+
+PREFIX_CHANGED = "prefix_changed"
+"""Source of the notice that another prefix came into force inside a window (P-7)."""
 
 
 def settings_row(traits: Traits, request: ModelRequest, previous_seq: int, prefix_since: int) -> dict[str, Any]:
@@ -33,11 +36,24 @@ async def last_traits(store: Store, session_id: str) -> Traits | None:
 
 
 async def prefix_in_force(store: Store, session_id: str) -> PrefixSnapshot | None:
-    """What the newest request of the present window was sent with, else what the window opened with (P-7)."""
+    """What replaced another last in the present window, if nothing was sent since; else what its newest request was sent with,
+    else what it opened with (P-7). A new fork has no calls of its own, but sees where its parent changed it."""
     window = await store.newest_window(session_id)
-    sent = await store.newest_call(session_id, window_id=window.id) if window else None
-    name = (sent.prefix_id if sent else None) or (window.prefix_id if window else None)
+    if window is None:
+        return None
+    sent = await store.newest_call(session_id, window_id=window.id)
+    since = max(window.opened_at_seq, sent.upto_seq if sent else 0)
+    name = await _changed_to(store, session_id, since) or (sent.prefix_id if sent else None) or window.prefix_id
     return await store.prefix(name) if name else None
+
+
+async def _changed_to(store: Store, session_id: str, since: int) -> str:
+    """The prefix that came into force last behind that message; "" = none did."""
+    name = ""
+    async for message in store.stream(session_id, after=since):
+        if message.source == PREFIX_CHANGED and message.origin == "engine":
+            name = next((str(part.detail["after"]) for part in message.parts if isinstance(part, Notice)), name)
+    return name
 
 
 async def numbered_request(store: Store, session_id: str, number: int) -> tuple[Call, ModelRequest]:

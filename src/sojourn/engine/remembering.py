@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from sojourn.base import Item, Section, SojournError
-from sojourn.checkpoint import Note, is_said
+from sojourn.checkpoint import Note, said_as
 from sojourn.engine.state import State
 from sojourn.memory import Belonging, Document, Locator, MemoryStore, Promoted, layout, note_entries, promote
 from sojourn.record import Checkpoint, Text
@@ -104,28 +104,31 @@ async def take_over(state: State, row: Checkpoint, before: Checkpoint | None) ->
 
 
 async def _proven(state: State, row: Checkpoint, before: Checkpoint | None) -> list[Promoted]:
-    """Items that the writer holds for durable: a rule once a message of the user says it, anything else once it has outlived a
-    checkpoint. A rule that only a file, a result or the model speaks of gets no authority over later sessions."""
+    """Items that the writer holds for durable: a rule in the words in which a message of the user says it, anything else once
+    it has outlived a checkpoint. Nothing that a file, a result or the model says gets authority over later sessions."""
     date = datetime.fromtimestamp(state.ports.clock.now() / 1_000, UTC).date().isoformat()
     stood = {item.id for item in before.items} if before else set()
     found: list[Promoted] = []
     for item in row.items:
         if item.id not in row.promoted or item.section not in _PROVEN:
             continue
-        rule = item.section is Section.DIRECTIVES
-        if await _is_the_users(state, item) if rule else item.id in stood:
-            seq = max(item.sources, default=item.written_seq)
-            found.append(Promoted(_heading(item), item.text, state.session.id, seq, date))
+        if item.section is Section.DIRECTIVES:
+            text, seq = await _as_the_user_says(state, item)
+        else:
+            text, seq = item.text if item.id in stood else "", max(item.sources, default=item.written_seq)
+        if text:
+            found.append(Promoted(_heading(item), text, state.session.id, seq, date))
     return found
 
 
-async def _is_the_users(state: State, item: Item) -> bool:
-    for seq in item.sources:
+async def _as_the_user_says(state: State, item: Item) -> tuple[str, int]:
+    """The user's own words for it, and their message; "" = there are none."""
+    for seq in reversed(item.sources):
         for message in await state.ports.store.messages(state.session.id, after=seq - 1, upto=seq):
-            spoken = " ".join(part.text for part in message.parts if isinstance(part, Text))
-            if message.role == "user" and message.origin == "user" and is_said(item.text, spoken):
-                return True
-    return item.by == "user"
+            spoken = "\n".join(part.text for part in message.parts if isinstance(part, Text))
+            if message.role == "user" and message.origin == "user" and (said := said_as(item.text, spoken)):
+                return said, seq
+    return (item.text, item.written_seq) if item.by == "user" else ("", 0)
 
 
 def _heading(item: Item) -> Literal["Rules", "Decisions", "Durable knowledge"]:

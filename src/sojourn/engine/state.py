@@ -12,7 +12,7 @@ from sojourn.checkpoint import Writer, WriterFailed
 from sojourn.config import Settings
 from sojourn.cycle import Lines, draw_lines, effective_limit, tiers_for
 from sojourn.engine.economy import Spent, spent_until
-from sojourn.engine.looking import prefix_in_force
+from sojourn.engine.looking import PREFIX_CHANGED, prefix_in_force
 from sojourn.engine.types import EngineEvent, EventKind, OnEvent
 from sojourn.engine.view import STEPS_MEASURED, View, in_view
 from sojourn.memory import Belonging, MemoryStore
@@ -47,8 +47,6 @@ from sojourn.record import (
 from sojourn.window import OpeningSection, OpenTask
 from sojourn.wire import Traits
 
-PREFIX_CHANGED = "prefix_changed"
-"""The notice that records a change of the prefix inside a window, and the source of its message (P-7)."""
 _READ_AHEAD = 200
 _CALLS_LEARNED = 5
 """The newest calls of a window that teach the ratio again when a session is opened (M-2)."""
@@ -86,14 +84,12 @@ class State:
     def __init__(self, ports: Ports, session: Session, traits: Traits) -> None:
         self.ports = ports
         self.session = session
-        own = Belonging(session.id, session.project_id)
-        self.memory = ports.memory.gate(own) if ports.memory is not None else None
+        self.memory = ports.memory.gate(Belonging(session.id, session.project_id)) if ports.memory is not None else None
         """Durable knowledge, as far as it is this session's to see."""
         self.lease: Lease | None = None
         """None = open for reading only."""
-        self.traits = traits
-        self.opened_with = traits.name
-        """The model that the host's writer was made for."""
+        self.traits, self.opened_with = traits, traits.name
+        """The model in use; the one that the host's writer was made for."""
         self.prefix: PrefixSnapshot | None = None
         """In force: the one that the present window opened with (P-7)."""
         self.offered: PrefixSnapshot | None = None
@@ -113,6 +109,8 @@ class State:
         """Finished steps between one automatic opening and the next, newest last (C-11)."""
         self.writing: asyncio.Task[Checkpoint | WriterFailed] | None = None
         """The writer that was started last."""
+        self.following = asyncio.Lock()
+        """Held while files follow a row: a checkpoint's rendering and notes after its commit, both again after an undo."""
         self.recoveries = 0
         """By C-10, without a successful step in between."""
         self.refused: set[tuple[str, int, int, int]] = set()

@@ -52,28 +52,36 @@ async def redo(state: State) -> Undone:
     )
 
 
+async def _apply(state: State, row: Undo, what: str) -> Undone:
+    async with state.following:
+        before = await _in_reach(state, row)
+        await state.commit(AddUndo(row))
+        await state.restore_prefix(state.offered, state.next_fixed)
+        await state.load()
+        await _follow(state, before, await _in_reach(state, row))
+    level = state.level().tokens
+    undone = Undone(undo=row, what=what, level=level, over_hard=level > state.lines().hard)
+    state.emit("undone", what=what, over_hard=undone.over_hard)
+    return undone
+
+
+async def _in_reach(state: State, row: Undo) -> Sequence[Checkpoint]:
+    """Those that hold of the checkpoints that the undo may take out, or its end bring back."""
+    if row.kind == "window":
+        return ()
+    return await state.ports.store.checkpoints(state.session.id, after=row.after_seq)
+
+
 async def _follow(state: State, before: Sequence[Checkpoint], after: Sequence[Checkpoint]) -> None:
     """The files follow the rows: the rendering is of the checkpoint that holds now, and notes that one which no longer holds
     had taken in stand in their file again."""
     held, holds = {row.id for row in before}, {row.id for row in after}
     if held == holds:
         return
-    problem = render_for_people(state.ports.documents, state.session.id, after[-1] if after else None)
+    newest = await state.ports.store.newest_checkpoint(state.session.id)
+    problem = render_for_people(state.ports.documents, state.session.id, newest)
     if problem:
         state.emit("notice", key="rendering_failed", problem=problem)
     gone = [sha for row in before if row.id not in holds for sha in row.notes]
     back = [sha for row in after if row.id not in held for sha in row.notes]
     await move_notes(state, into_file=gone, out_of_file=back)
-
-
-async def _apply(state: State, row: Undo, what: str) -> Undone:
-    store, session_id = state.ports.store, state.session.id
-    before = await store.checkpoints(session_id)
-    await state.commit(AddUndo(row))
-    await state.restore_prefix(state.offered, state.next_fixed)
-    await state.load()
-    await _follow(state, before, await store.checkpoints(session_id))
-    level = state.level().tokens
-    undone = Undone(undo=row, what=what, level=level, over_hard=level > state.lines().hard)
-    state.emit("undone", what=what, over_hard=undone.over_hard)
-    return undone

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from sojourn.base import Clock, Ids, SojournError, open_items
+from sojourn.base import Clock, Ids, SojournError, finish_first, open_items
 from sojourn.checkpoint import (
     Fork,
     Ledger,
@@ -88,7 +88,7 @@ async def carry_out(run: Run, writer: Writer) -> AsyncGenerator[Stretch]:
                 return
             run = msgspec.structs.replace(run, previous=done)
     finally:
-        await free_run(run)
+        await finish_first(free_run(run))
 
 
 def render_for_people(documents: Path | None, session_id: str, row: Checkpoint | None) -> str:

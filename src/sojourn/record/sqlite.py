@@ -154,10 +154,12 @@ class SqliteStore:
     async def message(self, session_id: str, message_id: str) -> Message | None:
         return await self._read(lambda db: messages.one_message(db, lineage(db, session_id), message_id))
 
-    async def newest_window(self, session_id: str, *, include_undone: bool = False) -> Window | None:
+    async def newest_window(
+        self, session_id: str, *, include_undone: bool = False, opened_upto: int | None = None
+    ) -> Window | None:
         def read(db: apsw.Connection) -> Window | None:
             chain = lineage(db, session_id)
-            row = windows.newest_row(db, chain, None if include_undone else cover(db, chain))
+            row = windows.newest_row(db, chain, None if include_undone else cover(db, chain), opened_upto)
             return row.window if row else None
 
         return await self._read(read)
@@ -176,12 +178,10 @@ class SqliteStore:
 
         return await self._read(read)
 
-    async def checkpoints(self, session_id: str, *, include_undone: bool = False) -> Sequence[Checkpoint]:
-        """The view's checkpoints, oldest first."""
-
+    async def checkpoints(self, session_id: str, *, after: int = 0, include_undone: bool = False) -> Sequence[Checkpoint]:
         def read(db: apsw.Connection) -> Sequence[Checkpoint]:
             chain = lineage(db, session_id)
-            bodies = windows.checkpoint_bodies(db, chain, None if include_undone else cover(db, chain))
+            bodies = windows.checkpoint_bodies(db, chain, None if include_undone else cover(db, chain), after)
             return [decode(body, Checkpoint) for body in reversed(list(bodies))]
 
         return await self._read(read)

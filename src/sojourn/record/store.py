@@ -123,8 +123,11 @@ class Store(Protocol):
 
     async def message(self, session_id: str, message_id: str) -> Message | None: ...
 
-    async def newest_window(self, session_id: str, *, include_undone: bool = False) -> Window | None:
-        """The newest window, that no undo covers unless ``include_undone`` (a fork without its own: its parent's)."""
+    async def newest_window(
+        self, session_id: str, *, include_undone: bool = False, opened_upto: int | None = None
+    ) -> Window | None:
+        """The newest window, that no undo covers unless ``include_undone`` (a fork without its own: its parent's);
+        ``opened_upto``: of those that opened at this message at the latest."""
         ...
 
     async def windows(self, session_id: str, *, include_undone: bool = False) -> Sequence[Window]: ...
@@ -133,7 +136,9 @@ class Store(Protocol):
 
     async def newest_checkpoint(self, session_id: str) -> Checkpoint | None: ...
 
-    async def checkpoints(self, session_id: str, *, include_undone: bool = False) -> Sequence[Checkpoint]: ...
+    async def checkpoints(self, session_id: str, *, after: int = 0, include_undone: bool = False) -> Sequence[Checkpoint]:
+        """Those with a mark behind ``after``, oldest first."""
+        ...
 
     async def undos(self, session_id: str) -> Sequence[Undo]: ...
 

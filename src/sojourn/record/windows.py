@@ -37,6 +37,8 @@ class Row(msgspec.Struct, frozen=True):
     undos_before: int
     trigger: int = 0
     """The one that was set after it had opened; 0 = none was."""
+    opened_with: tuple[int, ...] = ()
+    """The tiers that its opening had consumed."""
 
     @property
     def state(self) -> State:
@@ -91,16 +93,20 @@ def add_trims(work: Work, change: AddTrims) -> None:
 
 def inherit_state(db: apsw.Connection, chain: Sequence[Segment], *, ends_earlier: bool) -> None:
     """A new fork keeps the state of the window that it starts with as it is now. ``ends_earlier`` than its parent, it has not
-    come as far: no tier is consumed yet."""
+    come as far: only the tiers that the window's opening had consumed are."""
     row = newest_row(db, chain, cover(db, chain))
     if row is not None:
-        state = msgspec.structs.replace(row.state, tiers=(), gate=None) if ends_earlier else row.state
+        state = msgspec.structs.replace(row.state, tiers=row.opened_with, gate=None) if ends_earlier else row.state
         _put_state(db, chain[0].sid, row.pk, state)
 
 
-def newest_row(db: apsw.Connection, chain: Sequence[Segment], hidden: Cover | None) -> Row | None:
-    """The newest window that no undo covers; with ``hidden`` None the newest of all."""
+def newest_row(
+    db: apsw.Connection, chain: Sequence[Segment], hidden: Cover | None, opened_upto: int | None = None
+) -> Row | None:
+    """The newest window that no undo covers, of those that opened so early; with ``hidden`` None the newest of all these."""
     for row in _rows(db, chain):
+        if opened_upto is not None and row.window.opened_at_seq > opened_upto:
+            continue
         if hidden is None or not hidden.window(row.window.id, row.window.opened_at_seq, row.undos_before):
             return row
     return None
@@ -134,13 +140,13 @@ def add_checkpoint(work: Work, checkpoint: Checkpoint, undo_revision: int | None
     )
 
 
-def checkpoint_bodies(db: apsw.Connection, chain: Sequence[Segment], hidden: Cover | None) -> Iterator[bytes]:
-    """The view's checkpoints, the newest first; ``hidden`` None = undone ones as well."""
+def checkpoint_bodies(db: apsw.Connection, chain: Sequence[Segment], hidden: Cover | None, after: int = 0) -> Iterator[bytes]:
+    """The view's checkpoints with a mark behind ``after``, the newest first; ``hidden`` None = undone ones as well."""
     for segment in chain:
         rows = db.execute(
             "SELECT covered_seq, undos_before, body FROM checkpoints"
-            " WHERE sid = ? AND pk <= ? AND covered_seq <= ? ORDER BY pk DESC",
-            (segment.sid, segment.checkpoint_cap, segment.upto),
+            " WHERE sid = ? AND pk <= ? AND covered_seq <= ? AND covered_seq > ? ORDER BY pk DESC",
+            (segment.sid, segment.checkpoint_cap, segment.upto, after),
         )
         for covered, undos_before, body in rows:
             if hidden is None or not hidden.row(covered, undos_before):
@@ -156,7 +162,8 @@ def _rows(db: apsw.Connection, chain: Sequence[Segment]) -> Iterator[Row]:
         )
         for pk, undos_before, body in rows:
             window, state = decode(body, Window), _state_of(db, chain, pk)
-            yield Row(pk, window if state is None else state.put_into(window), undos_before, state.trigger if state else 0)
+            now, trigger = (window, 0) if state is None else (state.put_into(window), state.trigger)
+            yield Row(pk, now, undos_before, trigger, window.tiers)
 
 
 def _state_of(db: apsw.Connection, chain: Sequence[Segment], pk: int) -> State | None:
