@@ -257,7 +257,7 @@ def test_only_what_is_proven_goes_to_the_projects_memory_and_the_next_session_se
         assert len(row.promoted) == 5
         day = "2025-11-24"
         rule = item_of(row, "commit messages")
-        line = f"- commit messages are in English ({agent.session_id} m{max(rule.sources)}, {day})"
+        line = f"- Our commit messages are in English. ({agent.session_id} m{max(rule.sources)}, {day})"
         assert [one for one in memory.read_text().splitlines() if one] == ["# Project memory", "## Rules", line]
         for words in ("Node 20", "offsets are added", "station 4", "lexer"):
             assert words not in memory.read_text(), "it has not outlived a checkpoint, or speaks of the moment"
@@ -316,7 +316,7 @@ def test_promotion_is_told_and_a_person_s_lines_stay(tmp_path: Path) -> None:
             assert line in text.splitlines()
         (told,) = of(events, "promoted")
         assert told["replaced"] == ()
-        assert [one.split(" (")[0] for one in told["added"]] == ["- commit messages are in English"]
+        assert [one.split(" (")[0] for one in told["added"]] == ["- Our commit messages are in English."]
         await agent.close(wait=0)
         await where.store.close()
 

@@ -253,8 +253,8 @@ class Turn:
         left = dict(incoming.calls)
         try:
             async for batch in self._hands.run(incoming.calls):
-                await finish_first(self._settle(batch))
                 left = {index: call for index, call in left.items() if index not in batch}
+                await finish_first(self._settle(batch))
                 self._notes.ran([done.call for done in batch.values()])
         except (asyncio.CancelledError, Exception):
             now = self._notes.now()

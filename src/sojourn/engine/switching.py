@@ -95,6 +95,8 @@ async def compact(state: State, reason: str, outcome: str = "compacted", focus: 
     composed = await compose_compaction(_frame(state, 1.0), known, present.covered_seq, summarise)
     if composed is None or not composed.opening.has_content:
         return None
+    if reason == "manual" and _level_after(state, composed) >= _estimated(state):
+        return None  # it would only make the view larger
     return await _commit_window(state, composed, kind="compaction", reason=reason, outcome=outcome, checkpoint=None)
 
 

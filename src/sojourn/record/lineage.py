@@ -53,20 +53,31 @@ def lineage(db: apsw.Connection, session_id: str) -> list[Segment]:
 def undo_rows(db: apsw.Connection, chain: Sequence[Segment]) -> list[Undo]:
     """The undo rows of the view, oldest first: those that stood when it was forked, then its own. None is left out, so that
     the ``undos_before`` of what a fork inherits counts them as its parent did."""
-    return [
-        _within(decode(body, Undo), segment.upto)
+    rows = [
+        (segment, decode(body, Undo))
         for segment in reversed(chain)
         for (body,) in db.execute(
             "SELECT body FROM undos WHERE sid = ? AND pk <= ? ORDER BY pk", (segment.sid, segment.undo_cap)
         )
     ]
+    return [_window_seen(db, chain, undo) if undo.kind == "window" else _within(undo, segment.upto) for segment, undo in rows]
+
+
+def _window_seen(db: apsw.Connection, chain: Sequence[Segment], undo: Undo) -> Undo:
+    """The undo of a window that a fork does not begin with has ended by itself: there is nothing to redo."""
+    found = db.execute("SELECT sid, pk, opened_at_seq FROM windows WHERE id = ?", (undo.window_id,)).fetchone()
+    if found is not None:
+        sid, pk, opened = found
+        if any(one.sid == sid and pk <= one.window_cap and opened <= one.upto for one in chain):
+            return undo
+    return msgspec.structs.replace(undo, closes=undo.closes or undo.id)
 
 
 def _within(undo: Undo, upto: int) -> Undo:
-    """The undo in a view that ends with message ``upto``. The fork's own messages have the numbers of those that were undone
-    behind that end, and are others: of the turn counts what is in the view, and an undo of nothing in it is one that has
-    ended by itself, so that there is nothing to redo."""
-    if undo.kind == "window" or undo.upto_seq <= upto:
+    """The undo of a turn in a view that ends with message ``upto``. The fork's own messages have the numbers of those that were
+    undone behind that end, and are others: of the turn counts what is in the view, and an undo of nothing in it is one that
+    has ended by itself, so that there is nothing to redo."""
+    if undo.upto_seq <= upto:
         return undo
     if undo.after_seq < upto:
         return msgspec.structs.replace(undo, upto_seq=upto)

@@ -178,7 +178,7 @@ class SqliteStore:
 
         return await self._read(read)
 
-    async def checkpoints(self, session_id: str, *, after: int = 0, include_undone: bool = False) -> Sequence[Checkpoint]:
+    async def checkpoints(self, session_id: str, *, after: int = -1, include_undone: bool = False) -> Sequence[Checkpoint]:
         def read(db: apsw.Connection) -> Sequence[Checkpoint]:
             chain = lineage(db, session_id)
             bodies = windows.checkpoint_bodies(db, chain, None if include_undone else cover(db, chain), after)

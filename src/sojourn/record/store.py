@@ -136,7 +136,7 @@ class Store(Protocol):
 
     async def newest_checkpoint(self, session_id: str) -> Checkpoint | None: ...
 
-    async def checkpoints(self, session_id: str, *, after: int = 0, include_undone: bool = False) -> Sequence[Checkpoint]:
+    async def checkpoints(self, session_id: str, *, after: int = -1, include_undone: bool = False) -> Sequence[Checkpoint]:
         """Those with a mark behind ``after``, oldest first."""
         ...
 

@@ -140,7 +140,7 @@ def add_checkpoint(work: Work, checkpoint: Checkpoint, undo_revision: int | None
     )
 
 
-def checkpoint_bodies(db: apsw.Connection, chain: Sequence[Segment], hidden: Cover | None, after: int = 0) -> Iterator[bytes]:
+def checkpoint_bodies(db: apsw.Connection, chain: Sequence[Segment], hidden: Cover | None, after: int = -1) -> Iterator[bytes]:
     """The view's checkpoints with a mark behind ``after``, the newest first; ``hidden`` None = undone ones as well."""
     for segment in chain:
         rows = db.execute(
