@@ -88,7 +88,7 @@ def test_what_is_written_on_several_lines_is_one_item() -> None:
         ("the port is 8080", "the port is 81 (m5)", (Replace(PORT.id, "the port is 81 (m5)", ()),)),
         (f"[{CAP.id}] the cap is 5 (m7)", f"[{CAP.id}]", (Close(CAP.id, OVER),)),
         (f"[{CAP.id}] the cap is 5 (m7)", f"[{CAP.id}]   ", (Close(CAP.id, OVER),)),
-        (f"- [{CAP.id}] the cap is 5", "- [WIP] the cap is 5", (Add(K, "[WIP] the cap is 5 (m7)"), Close(CAP.id, OVER))),
+        (f"- [{CAP.id}] the cap is 5", "- [WIP] the cap is 5", (Add(K, "[WIP] the cap is 5", (7,)), Close(CAP.id, OVER))),
         ("## next", "## Next step", ()),
         ("## next", "## Decisions", (Replace(STEP.id, "run the tests", (1,), Section.DECISIONS),)),
         ("## knowledge", "### 知识:", ()),
@@ -139,7 +139,7 @@ def test_a_line_rests_on_messages_that_are_there() -> None:
     assert edited(BEFORE, mended, newest=12) == (Replace(CAP.id, "the cap is 6", (7, 12)),)
     assert edited(BEFORE, TEXT, newest=1) == (), "what nobody changed is not looked at"
     new = TEXT.replace("## knowledge\n", "## knowledge\n- brand new (m13)\n")
-    assert edited(BEFORE, new, newest=13) == (Add(K, "brand new (m13)"),)
+    assert edited(BEFORE, new, newest=13) == (Add(K, "brand new", (13,)),)
     for text, at, seq in (
         (mended, "the cap is 6", 12),
         (TEXT.replace("(m7)", "(m0)"), "the cap is 5", 0),

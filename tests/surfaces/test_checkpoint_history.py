@@ -152,7 +152,7 @@ def test_the_page_says_what_each_item_rests_on_and_who_wrote_it(sojourn: Command
     assert lines[-3:] == ["## refused", "", "- line broken"]
     for arguments in (["checkpoint", "ses_one", "--history"], ["cost", "ses_one", "--writers"]):
         table, spent = sojourn(*arguments).out.splitlines()[1:]
-        assert (table.split()[1:3], spent) == (["model", "m1-m12"], "In the background, failed calls too: $0.0000.")
+        assert (table.split()[1:3], spent) == (["model", "m1-m12"], "In the background, failed calls too: 0 units.")
     row = sojourn("checkpoint", "ses_one", "--json").row
     keys: list[Any] = [(one["id"], one["by"], one["sources"], one["status"], one["section"]) for one in row["items"]]
     assert keys[1:] == [("kn-b", "extractive", [3], "open", "knowledge"), ("kn-c", "user", [], "open", "knowledge")]

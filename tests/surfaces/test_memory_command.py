@@ -118,7 +118,9 @@ def test_nothing_yet(sojourn: Command, home: Path) -> None:
     done = sojourn("memory", "list")
     assert (done.code, done.out, done.err) == (0, "", "Nothing is known durably here yet.\n")
     assert sojourn("memory", "search", "x").err.startswith("Nothing found.")
-    assert sojourn("memory", "history", "project").err == "project has no earlier text.\n"
+    absent = sojourn("memory", "history", "project")
+    assert (absent.code, absent.out) == (2, "")
+    assert absent.err.startswith("sojourn: there is no document project yet\n")
     missing = sojourn("memory", "show", "project")
     assert (missing.code, missing.err.splitlines()[0]) == (2, "sojourn: there is no document project yet")
 
@@ -198,7 +200,8 @@ def test_edit(known: Command, home: Path, tmp_path: Path, monkeypatch: pytest.Mo
     editor(monkeypatch, tmp_path, "open(path, 'w').write(text.replace('cut', 'made'))")
     done = known("memory", "edit", "project")
     name = document(home).relative_to(home / "data" / "memory").as_posix()
-    assert (done.code, done.out) == (0, f"Saved: {name}. What it replaced: sojourn memory history\n")
+    assert (done.code, done.out) == (0, f"Saved: {name}.\n")
+    assert done.err == "What it replaced: sojourn memory history project\n"
     assert document(home).read_text() == "Releases are made on Tuesdays.\n"
     same = known("memory", "edit", "project")
     assert (same.code, same.out, same.err) == (0, "", "Nothing was changed.\n")
@@ -234,8 +237,8 @@ def test_history_and_the_way_back(known: Command, home: Path, tmp_path: Path) ->
     lines = [line.split() for line in known("memory", "history", "project").out.splitlines()]
     assert lines[0] == ["no.", "replaced", "by", "lines", "text"]
     assert [(line[0], line[3], line[4], " ".join(line[5:])) for line in lines[1:]] == [
-        ("1", "user", "2", "two lines"),
-        ("2", "user", "1", "Releases are cut on Tuesdays."),
+        ("1", "you", "2", "two lines"),
+        ("2", "you", "1", "Releases are cut on Tuesdays."),
     ]
     row = known("memory", "history", "project", "--json").row
     assert [(one["number"], one["who"], one["text"]) for one in row["versions"]] == [

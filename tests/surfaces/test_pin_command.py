@@ -69,7 +69,7 @@ def test_the_list_with_what_it_takes(sojourn: Command, session: Path, monkeypatc
     empty = sojourn("pin", "ses_one")
     assert (empty.code, empty.out, empty.err) == (0, "", "Pins: 0, about 0 of 2,000 tokens.\n")
     row = sojourn("pin", "ses_one", "ship\nit", "--json").row
-    assert list(row) == ["session", "pins", "tokens", "limit", "pin"]
+    assert list(row) == ["session", "pins", "tokens", "limit", "pin", "changed"]
     assert row["pin"]["id"] == row["pins"][0]["id"]
     tokens = total(estimate_text("ship\nit"))
     assert (row["tokens"], row["pins"][0]["tokens"], row["limit"]) == (tokens, tokens, 2_000)

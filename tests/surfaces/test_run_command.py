@@ -540,7 +540,7 @@ def test_an_untrusted_folder_is_told_once_a_run_and_its_settings_are_not_heard(
     done = sojourn("run", "x")
     assert done.err.count("is not trusted") == 1
     assert "To trust it: sojourn run --trust\n" in done.err
-    assert "are not heard: model.default, output_style, permissions.allow, permissions.mode.\n" in done.err
+    assert "are not heard: model.default, output_style, permissions.allow, permissions.mode. " in " ".join(done.err.split())
     assert agent.opened["trusted"] is False
     permissions = agent.opened["settings"].permissions
     assert (permissions.mode, permissions.allow, permissions.deny) == ("ask", (), ("fetch",))

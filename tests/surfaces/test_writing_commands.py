@@ -168,7 +168,7 @@ def test_compact_is_told_as_a_rebuild_is(sojourn: Command, long_session: str, mo
     done = sojourn("compact", long_session)
     assert done.code == 0
     assert done.out.startswith("Window 2 opened (compacted): ")
-    assert done.out.endswith(" now stand in the record only.\n")
+    assert " ".join(done.out.split()).endswith(" now stand in the record only.")
     why, see, back = done.err.splitlines()
     assert why.startswith("No model writes here (no key)")
     assert (see, back) == (f"See it: sojourn show {long_session} --number 2", f"Take it back: sojourn undo {long_session}")

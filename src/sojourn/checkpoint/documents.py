@@ -1,12 +1,37 @@
 """How a checkpoint reads for people and grep, and how its file is put in place (K-7, R-6)."""
 
 import os
+import re
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sojourn.base import Item, ItemStatus, Section, WorkFailed
 from sojourn.record import Checkpoint
+
+SHOWN = 10
+"""Items of a section that a page for people shows."""
+_LEFT_OUT = re.compile(r"^- left out: [1-9]", re.MULTILINE)
+
+
+def heaviest(items: Sequence[Item]) -> tuple[Item, ...]:
+    """Of each section the open items that matter most, in their order: a page for a person to read."""
+    kept: set[str] = set()
+    for section in Section:
+        mine = [item for item in items if item.section is section and item.status is ItemStatus.OPEN]
+        kept |= {item.id for item in sorted(mine, key=lambda item: -item.weight)[:SHOWN]}
+    return tuple(item for item in items if item.id in kept)
+
+
+def left_out_line(count: int) -> str:
+    """What stands at the head of a page of the ``heaviest``: who edits it has not seen the others (``leaves_out``)."""
+    return f"- left out: {count} open items of less weight"
+
+
+def leaves_out(page: str) -> bool:
+    """Whether the page shows the ``heaviest`` only: its head says so."""
+    return _LEFT_OUT.search(page.partition("\n## ")[0]) is not None
 
 
 def render_checkpoint(checkpoint: Checkpoint, title: str = "") -> str:

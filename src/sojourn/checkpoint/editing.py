@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from sojourn.base import Item, ItemStatus, Section, UserMistake, open_items
-from sojourn.checkpoint.documents import render_checkpoint
+from sojourn.checkpoint.documents import heaviest, leaves_out, render_checkpoint
 from sojourn.checkpoint.extract.found import item_id
 from sojourn.checkpoint.naming import section_named
 from sojourn.checkpoint.operations import Add, Close, Operation, Replace, split_sources
@@ -21,8 +21,15 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t#]*")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,4}[.)])(?:[ \t]+(.*))?")
 _WITH_ID = re.compile(r"\[([^\[\]\s]+)\](?:[ \t]+(.*))?")
 _LIKE_AN_ID = re.compile(r"[a-z]{2}-[0-9a-f]{8}")
-_SHOWN_BY = re.compile(r" \((m\d+(?:, m\d+)*); [^();]{1,20}\)$")
-"""How the page for people ends a line: the messages that an item rests on, and who wrote it."""
+WRITERS = {"extractive": ("extraction", "提取"), "model": ("model", "模型"), "user": ("you", "你")}
+"""Who wrote an item, as the page for people says it."""
+_WHO = "|".join(word for words in WRITERS.values() for word in words)
+_RESTS_ON = re.compile(rf" \((m\d+(?:, m\d+)*); (?:{_WHO})\)$")
+"""How that page ends a line: the messages that an item rests on, and who wrote it."""
+_BY = re.compile(rf" \((?:{_WHO})\)$")
+"""The same for an item that rests on none."""
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2400-\u2421\ufffd]")
+"""Control characters, and the pictures that a page has for them."""
 _OURS = re.compile(r"Checkpoint(?:$|:)|(?:left|refused)$")
 """Headings of the rendering that tell what happened: changes under them change nothing."""
 
@@ -43,7 +50,10 @@ def edited(before: Checkpoint, text: str, *, newest: int | None = None) -> tuple
     bullet, or a message that is not there; and for a text in which nothing is left.
     """
     present = {item.id: item for item in open_items(before.items)}
-    bullets = tuple(_without_writer(bullet, present) for bullet in _bullets(text))
+    read = tuple(_bullets(text))
+    bullets = tuple(_without_writer(bullet, present) for bullet in read)
+    if any(one is not other for one, other in zip(read, bullets, strict=True)):
+        bullets = tuple(_new_without_writer(bullet) for bullet in bullets)
     if present and not any(_section(line) for line in text.splitlines()):
         raise UserMistake(
             "the edited checkpoint is empty, so nothing was changed",
@@ -58,7 +68,8 @@ def edited(before: Checkpoint, text: str, *, newest: int | None = None) -> tuple
         if found is None or not (found[1] in known or _LIKE_AN_ID.fullmatch(found[1])):
             if bullet.text:
                 _check_messages(bullet, newest)
-                operations.append(Add(bullet.section, bullet.text))
+                told, sources = split_sources(_without_messages_writer(bullet).text)
+                operations.append(Add(bullet.section, told or bullet.text, sources if told else ()))
             continue
         one = found[1]
         if one not in present:
@@ -68,11 +79,12 @@ def edited(before: Checkpoint, text: str, *, newest: int | None = None) -> tuple
         if not (found[2] or "").strip():
             continue
         met[one] = bullet.line
-        if bullet.text != shown[one] or bullet.section is not present[one].section:
+        if not _alike(bullet.text, shown[one]) or bullet.section is not present[one].section:
             if present[one].sources:
                 _check_messages(bullet, newest)
             operations += _replacement(present[one], bullet, found[2].strip())
-    closed = [Close(one, ItemStatus.SUPERSEDED) for one in present if one not in met]
+    seen = {item.id for item in heaviest(before.items)} if leaves_out(text) else present.keys()
+    closed = [Close(one, ItemStatus.SUPERSEDED) for one in present if one not in met and one in seen]
     return (*operations, *closed)
 
 
@@ -151,16 +163,40 @@ def _bullets(text: str) -> Iterator[_Bullet]:
 
 
 def _without_writer(bullet: _Bullet, present: Mapping[str, Item]) -> _Bullet:
-    """A line of the page for people as the rendering has it."""
-    by, item = _SHOWN_BY.search(bullet.text), present.get(_id_of(bullet.text))
-    if by is None or item is None or item.text.endswith(by[0]):
+    """A line of the page for people as the rendering has it. An ending that the item's own text has is the text's, but
+    for the second one of a kind."""
+    item = present.get(_id_of(bullet.text))
+    if item is None:
         return bullet
-    return msgspec.structs.replace(bullet, text=f"{bullet.text[: by.start()]} ({by[1]})")
+    by = _RESTS_ON.search(bullet.text)
+    if by is not None:
+        bare, kept = bullet.text[: by.start()], f" ({by[1]})"
+    else:
+        word = next((word for word in WRITERS[item.by] if bullet.text.endswith(f" ({word})")), None)
+        if word is None:
+            return bullet
+        bare, kept = bullet.text.removesuffix(f" ({word})"), ""
+    ending = bullet.text[len(bare) :]
+    if _one_line(item.text).endswith(ending) and not bare.endswith(ending):
+        return bullet
+    return msgspec.structs.replace(bullet, text=bare + kept)
+
+
+def _new_without_writer(bullet: _Bullet) -> _Bullet:
+    """A line without an id on the page for people: one that was copied from it."""
+    if _WITH_ID.fullmatch(bullet.text):
+        return bullet
+    return msgspec.structs.replace(bullet, text=_BY.sub("", bullet.text))
+
+
+def _without_messages_writer(bullet: _Bullet) -> _Bullet:
+    return msgspec.structs.replace(bullet, text=_RESTS_ON.sub(r" (\1)", bullet.text))
 
 
 def _check_messages(bullet: _Bullet, newest: int | None) -> None:
     """The ``(m3, m12)`` at a line's end name messages of the session."""
-    absent = [seq for seq in split_sources(bullet.text)[1] if newest is not None and not 1 <= seq <= newest]
+    named = split_sources(_without_messages_writer(bullet).text)[1]
+    absent = [seq for seq in named if newest is not None and not 1 <= seq <= newest]
     if absent:
         raise _mistake(bullet, f"there is no message m{absent[0]}", f"The newest message is m{newest}.")
 
@@ -178,11 +214,16 @@ def _id_of(text: str) -> str:
 def _replacement(item: Item, bullet: _Bullet, text: str) -> list[Operation]:
     """None where only the numbers of its messages were taken away."""
     told, sources = split_sources(text) if item.sources else (text, ())
-    same = not told or told == _one_line(item.text)
+    same = not told or _alike(told, _stored(_one_line(item.text)))
     moved = bullet.section if bullet.section is not item.section else None
     if same and moved is None and sources in ((), item.sources):
         return []
     return [Replace(item.id, item.text if same else told, sources or item.sources, moved)]
+
+
+def _alike(text: str, shown: str) -> bool:
+    """The same but for control characters, which a page shows otherwise."""
+    return text == shown or _UNSEEN.sub("", text) == _UNSEEN.sub("", shown)
 
 
 def _item(section: Section, text: str, sources: tuple[int, ...], mark: int) -> Item:

@@ -1,20 +1,17 @@
 """A checkpoint as a page for people and as JSON: each item with what it rests on and who wrote it (R-6, report 96)."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from sojourn.base import Item, ItemStatus, Section
 from sojourn.checkpoint import render_checkpoint
+from sojourn.checkpoint.documents import heaviest, left_out_line
 from sojourn.record import Checkpoint
-from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import harmless, one_line
+from sojourn.surfaces.cli.kinds import writer_word
 from sojourn.surfaces.cli.options import whole
 from sojourn.surfaces.cli.runs import History, run_json
-
-_SHOWN = 10
-"""Items of a section that a page shows; ``--all`` shows every one."""
 
 
 def checkpoint_json(one: Checkpoint, held: History) -> dict[str, Any]:
@@ -32,6 +29,9 @@ def page(one: Checkpoint, *, everything: bool) -> tuple[str, int]:
     shown = one.items if everything else heaviest(one.items)
     head = render_checkpoint(msgspec.structs.replace(one, items=(), refused=()))
     lines = [head.rstrip("\n")]
+    more = sum(item.status is ItemStatus.OPEN for item in one.items) - sum(item.status is ItemStatus.OPEN for item in shown)
+    if more:
+        lines.append(left_out_line(more))
     for section in Section:
         mine = [item for item in shown if item.section is section and item.status is ItemStatus.OPEN]
         if mine:
@@ -42,21 +42,10 @@ def page(one: Checkpoint, *, everything: bool) -> tuple[str, int]:
         lines += [f"{_line(item)} - {item.section.value}, {item.status.value}" for item in left]
     if one.refused:
         lines += ["", "## refused", "", *(f"- {one_line(reason)}" for reason in one.refused)]
-    open_items = sum(item.status is ItemStatus.OPEN for item in one.items)
-    shown_open = sum(item.status is ItemStatus.OPEN for item in shown)
-    return harmless("\n".join(lines)), open_items - shown_open
-
-
-def heaviest(items: Sequence[Item]) -> tuple[Item, ...]:
-    """Of each section the open items that matter most, in their order: a page for a person to read."""
-    kept: set[str] = set()
-    for section in Section:
-        mine = [item for item in items if item.section is section and item.status is ItemStatus.OPEN]
-        kept |= {item.id for item in sorted(mine, key=lambda item: -item.weight)[:_SHOWN]}
-    return tuple(item for item in items if item.id in kept)
+    return harmless("\n".join(lines)), more
 
 
 def _line(item: Item) -> str:
     rests = ", ".join(f"m{seq}" for seq in item.sources)
-    who = {"model": say("by_model"), "extractive": say("by_extraction"), "user": say("by_you")}[item.by]
+    who = writer_word(item.by)
     return f"- [{item.id}] {one_line(item.text)} ({rests}; {who})" if rests else f"- [{item.id}] {one_line(item.text)} ({who})"

@@ -9,6 +9,7 @@ from sojourn.base import Usage
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import cut, one_line, table
 from sojourn.surfaces.cli.costs import Ledger, Line, Overview, Sum
+from sojourn.surfaces.cli.kinds import verdict_word
 from sojourn.surfaces.cli.prices import dollars
 from sojourn.surfaces.cli.render import paint, table_width, width
 
@@ -96,7 +97,7 @@ def _call_table(lines: Sequence[Line], *, with_model: bool) -> str:
     shown = len(keys) if with_model else -1
     rows = []
     for line in lines:
-        verdict = one_line(f"{say('run_error')}: {line.error}" if line.error else line.verdict or "-")
+        verdict = one_line(f"{say('run_error')}: {line.error}" if line.error else verdict_word(line.verdict, line.usage) or "-")
         number = "" if line.request is None else str(line.request)
         row = (number, line.purpose, *_tokens(line.usage), dollars(line.price), cut(verdict, _VERDICT), one_line(line.model))
         rows.append(row[:shown])

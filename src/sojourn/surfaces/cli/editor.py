@@ -27,36 +27,38 @@ class Edited(msgspec.Struct, frozen=True):
     """The temporary file it stands in; None = it came from elsewhere."""
 
 
-def editor_command(environ: Mapping[str, str]) -> list[str]:
+def editor_command(environ: Mapping[str, str], instead: str = "") -> list[str]:
     """The words that begin the editor's command line: VISUAL, EDITOR, else what is usually there and needs a terminal.
 
-    Raises UserMistake where there is none.
+    Raises UserMistake where there is none; ``instead``: the command that takes the text from a file.
     """
+    next_step = say("no_editor_next", command=instead) if instead else say("no_editor_set")
     for name in ("VISUAL", "EDITOR"):
         if environ.get(name, "").strip():
             try:
                 return shlex.split(environ[name], posix=os.name != "nt")
             except ValueError as error:  # a quotation that is not closed
                 told = say("editor_unreadable", name=name, value=environ[name], reason=error)
-                raise UserMistake(told, next_step=say("no_editor_next")) from error
+                raise UserMistake(told, next_step=next_step) from error
     found = next((path for name in _USUAL if (path := shutil.which(name))), None) if sys.stdin.isatty() else None
     if found is None:
-        raise UserMistake(say("no_editor"), next_step=say("no_editor_next"))
+        raise UserMistake(say("no_editor"), next_step=next_step)
     return [found]
 
 
-def edited(text: str, name: str, environ: Mapping[str, str] = os.environ) -> Edited:
-    """The text after the editor has been closed, in a file called ``name`` that only the person can read.
+def edited(text: str, name: str, environ: Mapping[str, str] = os.environ, *, instead: str = "") -> Edited:
+    """The text after the editor has been closed, in a file called ``name`` that only the person can read. ``instead``: the
+    command that takes the text from a file, for a person without an editor.
 
     Raises UserMistake where there is no editor, or it fails; nothing is kept then.
     """
-    command = editor_command(environ)
+    command = editor_command(environ, instead)
     folder = Path(tempfile.mkdtemp(prefix="sojourn-"))
     path = folder / name
     try:
         path.touch(mode=0o600)
         path.write_text(text, "utf-8")
-        code = _run([*command, str(path)])
+        code = _run([*command, str(path)], instead)
         if code:
             raise UserMistake(say("editor_failed", editor=command[0], code=code), next_step=say("left_alone_next"))
         return Edited(_read(path), path)
@@ -92,12 +94,13 @@ def from_file(named: str) -> Edited:
     return Edited(_read(readable(Path(named))), None)
 
 
-def _run(command: list[str]) -> int:
+def _run(command: list[str], instead: str) -> int:
     try:
         process = subprocess.Popen(command)  # noqa: S603 (the person's own editor)
     except OSError as error:
         reason = error.strerror or error
-        raise UserMistake(say("editor_missing", editor=command[0], reason=reason), next_step=say("no_editor_next")) from error
+        next_step = say("no_editor_next", command=instead) if instead else say("no_editor_set")
+        raise UserMistake(say("editor_missing", editor=command[0], reason=reason), next_step=next_step) from error
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the editor while it is open
     try:
         return process.wait()

@@ -11,7 +11,7 @@ from sojourn.record import Call, Session, Store, ToolCall, Window
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import cells, pad, wrapped
 from sojourn.surfaces.cli.cost_tables import percent
-from sojourn.surfaces.cli.prices import NOTHING, Spent, spent_on, tokens_cost
+from sojourn.surfaces.cli.prices import NOTHING, Spent, dollars, price_of, spent_on, tokens_cost
 from sojourn.surfaces.cli.render import width
 from sojourn.surfaces.cli.runs import BACKGROUND
 
@@ -46,6 +46,8 @@ class Effect(msgspec.Struct, frozen=True):
     that they would have cost."""
     too_large: int
     """Of those requests, how many would not have fitted into the model's window at all."""
+    priced: bool
+    """The price of every call of the session that reported its usage is known."""
 
     @property
     def net(self) -> Spent:
@@ -67,12 +69,14 @@ async def effect(store: Store, session: Session) -> Effect | None:
     standing = {window.id for window in await store.windows(session.id)}
     writers = spent_on(background)
     used = [call.usage for call in background if call.usage is not None]
+    prices = [price_of(call) for call in calls if call.usage is not None]
     return Effect(
         writers=Part(len(background), sum(usage.input for usage in used), writers.price, writers.units),
         writers_share=writers.share_of(spent_on(calls)),
         openings=_openings(opened, main),
         read_again=await _read_again(store, session.id, opened, main),
         **_spared(opened, main, standing),
+        priced=bool(prices) and None not in prices,
     )
 
 
@@ -150,26 +154,37 @@ def effect_json(one: Effect) -> dict[str, Any]:
 def effect_report(one: Effect) -> str:
     """What it cost, what it spared, the difference."""
     share = percent(one.writers_share)
-    writers = say("effect_writers", count=one.writers.count, tokens=one.writers.tokens, spent=one.writers.spent, share=share)
+
+    def spent(part: Part) -> str:
+        return dollars(part.price) if one.priced and part.price is not None else say("cost_in_units", units=part.units)
+
+    writers = say("effect_writers", count=one.writers.count, tokens=one.writers.tokens, spent=spent(one.writers), share=share)
     openings, again, spared = one.openings, one.read_again, one.spared
     lines = [
         (say("effect_writers_head"), writers),
         (
             say("effect_openings_head"),
-            say("effect_openings", count=openings.count, tokens=openings.tokens, spent=openings.spent),
+            say("effect_openings", count=openings.count, tokens=openings.tokens, spent=spent(openings)),
         ),
-        (say("effect_again_head"), say("effect_again", count=again.count, tokens=again.tokens, spent=again.spent)),
-        (say("effect_spared_head"), say("effect_spared", count=spared.count, tokens=spared.tokens, spent=spared.spent)),
+        (say("effect_again_head"), say("effect_again", count=again.count, tokens=again.tokens, spent=spent(again))),
+        (say("effect_spared_head"), say("effect_spared", count=spared.count, tokens=spared.tokens, spent=spent(spared))),
     ]
-    net = one.net
-    gained = (net.price if net.price is not None else net.units) >= 0
-    size = Spent(None if net.price is None else abs(net.price), abs(net.units))
-    lines.append((say("effect_net_head"), say("effect_saved", size=size) if gained else say("effect_lost", size=size)))
+    lines.append((say("effect_net_head"), _net(one)))
     room = max(cells(head) for head, _ in lines)
     told = [say("effect_head"), *(_hanging(pad(head, room), text) for head, text in lines)]
     if one.too_large:
         told.append(wrapped(say("effect_too_large", count=one.too_large), width(), indent="  "))
     return "\n".join(told)
+
+
+def _net(one: Effect) -> str:
+    net = one.net
+    priced = one.priced and net.price is not None
+    size = (net.price or 0.0) if priced else net.units
+    told = dollars(abs(size)) if priced else say("cost_in_units", units=abs(size))
+    if told in (dollars(0.0), say("cost_in_units", units=0.0)):
+        return say("effect_even")
+    return say("effect_saved", size=told) if size > 0 else say("effect_lost", size=told)
 
 
 def _hanging(head: str, text: str) -> str:

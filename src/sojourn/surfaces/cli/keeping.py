@@ -55,6 +55,13 @@ class RuleLine(msgspec.Struct, frozen=True):
     message: str
 
 
+class Pinned(msgspec.Struct, frozen=True):
+    """What is pinned: it stands in every window that opens."""
+
+    count: int
+    tokens: int
+
+
 def rule_lines(cwd: Path, settings: Settings, config: Path, prefix: PrefixSnapshot | None) -> tuple[RuleLine, ...]:
     """Every place that was looked at, in order (P-5); empty where the folder is not here."""
     from sojourn.prefix.sources.instructions import find
@@ -76,7 +83,9 @@ def reminders_by_kind(messages: Sequence[Message]) -> dict[str, int]:
     return counts
 
 
-def keeping_report(categories: Mapping[str, int], rules: Sequence[RuleLine], reminders: Mapping[str, int]) -> str:
+def keeping_report(
+    categories: Mapping[str, int], rules: Sequence[RuleLine], reminders: Mapping[str, int], pinned: Pinned | None = None
+) -> str:
     """The list of fates, then rules and reminders."""
     labels: dict[Fate, str] = {
         "kept": say("fate_kept"),
@@ -89,6 +98,8 @@ def keeping_report(categories: Mapping[str, int], rules: Sequence[RuleLine], rem
     for fate, held in fates(categories).items():
         names = ", ".join(f"{name} {tokens:,}" for name, tokens in held.items()) or "-"
         told.append(wrapped(f"{labels[fate]}: {names}", width(), indent="  "))
+    if pinned is not None and pinned.count:
+        told.append(wrapped(say("fate_pins", count=pinned.count, tokens=pinned.tokens), width(), indent="  "))
     if reminders:
         kinds = ", ".join(f"{one_line(kind)} {count:,}" for kind, count in reminders.items())
         told += ["", wrapped(say("context_reminders", kinds=kinds), width())]
@@ -111,6 +122,8 @@ def _rules(rules: Sequence[RuleLine]) -> list[str]:
     return told
 
 
-def keeping_json(categories: Mapping[str, int], rules: Sequence[RuleLine], reminders: Mapping[str, int]) -> dict[str, Any]:
-    """``rebuild`` (fate: categories with tokens), ``rules``, ``reminders``."""
-    return {"rebuild": fates(categories), "rules": rules, "reminders": reminders}
+def keeping_json(
+    categories: Mapping[str, int], rules: Sequence[RuleLine], reminders: Mapping[str, int], pinned: Pinned
+) -> dict[str, Any]:
+    """``rebuild`` (fate: categories with tokens), ``pins`` (count, tokens), ``rules``, ``reminders``."""
+    return {"rebuild": fates(categories), "pins": pinned, "rules": rules, "reminders": reminders}

@@ -11,7 +11,9 @@ import msgspec
 from sojourn.config import Loaded, load
 from sojourn.record import Session, Store
 from sojourn.surfaces.catalogue import say
-from sojourn.surfaces.cli.options import amount, data_folders, documents, hint, tell_event
+from sojourn.surfaces.cli.columns import wrapped
+from sojourn.surfaces.cli.options import data_folders, documents, hint, tell_event, window_size
+from sojourn.surfaces.cli.render import width
 
 if TYPE_CHECKING:
     from sojourn.engine import Engine
@@ -31,12 +33,12 @@ async def kept_up(
     own = load(project=None, overrides=overrides, environ=os.environ)
     trusted = trust.answered(Path.cwd(), data_folders().config) is True
     settings = trust.settings_here(loaded, own, trusted=trusted)
-    limit = amount(window, "--window") if window is not None else None
+    limit = window_size(window) if window is not None else None
     async with open_for_upkeep(
         store, session.id, settings, documents=documents(), environ=os.environ, on_event=tell_event
     ) as upkeep:
         if upkeep.why_no_model:
-            hint(say("no_model_writes", reason=upkeep.why_no_model))
+            hint(wrapped(say("no_model_writes", reason=upkeep.why_no_model), width()))
         if limit is not None:
             traits = msgspec.structs.replace(upkeep.engine.traits, limit=limit, limit_source="command line")
             await upkeep.engine.set_model(traits)

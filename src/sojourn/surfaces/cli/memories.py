@@ -15,6 +15,7 @@ from sojourn.memory.gate import not_its_own
 from sojourn.memory.layout import locator_of
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import harmless, one_line, table
+from sojourn.surfaces.cli.kinds import writer_word
 from sojourn.surfaces.cli.options import documents, one_session, record
 from sojourn.surfaces.cli.render import paint, short_moment, table_width
 from sojourn.window.sections import row
@@ -142,7 +143,7 @@ def versions_report(versions: Sequence[Version]) -> str:
     """A line an earlier text, newest first, numbered from 1."""
     keys = ("number", "replaced", "who", "lines", "text")
     rows = [
-        (str(number), short_moment(one.replaced), one.who, f"{len(one.text.splitlines()):,}", one_line(one.text))
+        (str(number), short_moment(one.replaced), writer_word(one.who), f"{len(one.text.splitlines()):,}", one_line(one.text))
         for number, one in enumerate(versions, 1)
     ]
     return table([say(f"column_{key}") for key in keys], rows, right=(0, 3), limit=table_width())

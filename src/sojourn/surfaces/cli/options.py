@@ -174,7 +174,7 @@ async def opened(
 
     traits = await last_traits(store, session.id) or Traits(name=session.model)
     if window is not None:
-        traits = msgspec.structs.replace(traits, limit=amount(window, "--window"), limit_source="command line")
+        traits = msgspec.structs.replace(traits, limit=window_size(window), limit_source="command line")
     engine = await Engine.open(
         store=store,
         session_id=session.id,
@@ -222,6 +222,16 @@ def amount(value: str, key: str) -> int:
     return parse_quantity(value, key=key)
 
 
+def window_size(value: str) -> int:
+    """Tokens of ``--window``; raises UserMistake for one that no session fits in (C-1)."""
+    from sojourn.cycle.lines import SMALLEST_WINDOW
+
+    size = amount(value, "--window")
+    if size < SMALLEST_WINDOW:
+        raise UserMistake(say("window_too_small", size=size, least=SMALLEST_WINDOW), next_step=say("window_too_small_next"))
+    return size
+
+
 def print_json(value: object) -> None:
     """One JSON document on one line, also for readers that know more line ends than LF."""
     try:
@@ -246,7 +256,7 @@ async def each_file(files: Sequence[Path], work: Callable[[Path], Coroutine[Any,
     worst = 0
     for path in files:
         try:
-            await work(readable(path))
+            await work(readable(path, transcript=True))
         except SojournError as error:
             sys.stdout.flush()
             complain(str(error), error.next_step)
@@ -254,8 +264,8 @@ async def each_file(files: Sequence[Path], work: Callable[[Path], Coroutine[Any,
     return worst
 
 
-def readable(path: Path) -> Path:
-    """The path, if it is a file that can be read; raises UserMistake otherwise."""
+def readable(path: Path, *, transcript: bool = False) -> Path:
+    """The path, if it is a file that can be read; raises UserMistake otherwise, with a next step for what it was to be."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -265,9 +275,11 @@ def readable(path: Path) -> Path:
         told = say("file_refused", path=_visible(path), reason=reason)
         raise UserMistake(told, next_step=say("check_permissions")) from error
     if stat.S_ISDIR(mode):
-        raise UserMistake(say("is_folder", path=path), next_step=say("name_a_file"))
+        raise UserMistake(say("is_folder", path=path), next_step=say("name_a_transcript") if transcript else say("name_a_file"))
     if not stat.S_ISREG(mode):
-        raise UserMistake(say("no_plain_file", path=path), next_step=say("save_it_first"))
+        raise UserMistake(
+            say("no_plain_file", path=path), next_step=say("save_transcript_first") if transcript else say("save_it_first")
+        )
     if not os.access(path, os.R_OK):
         raise UserMistake(say("no_permission", path=path), next_step=say("check_permissions"))
     return path

@@ -33,7 +33,9 @@ class Spent(msgspec.Struct, frozen=True):
         return self.units / whole.units if whole.units else None
 
     def __str__(self) -> str:
-        return dollars(self.price) if self.price is not None else say("cost_in_units", units=self.units)
+        """Nothing at all is told in units: whether its price is known nobody can say."""
+        known = self.price is not None and (self.price or self.units)
+        return dollars(self.price) if known else say("cost_in_units", units=self.units)
 
 
 NOTHING = Spent(0.0, 0.0)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import cells, listed, one_line, pad, table, wrapped
+from sojourn.surfaces.cli.kinds import kind_word, outcome_word, reason_word
 from sojourn.surfaces.cli.render import color, paint, width
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def window_table(done: "Replay", facts: Mapping[int, tuple[int, int]] | None = N
     rows = []
     for one in done.windows:
         levels = ("-", "-") if one.kind == "start" else (f"{one.level_before:,}", f"{one.level_after:,}")
-        row = [f"{one.number}", one.kind, one.reason, one.outcome, f"m{one.opened_at_seq}", *levels]
+        words = (kind_word(one.kind), reason_word(one.reason), outcome_word(one.outcome))
+        row = [f"{one.number}", *words, f"m{one.opened_at_seq}", *levels]
         if facts:
             visible, asked = facts.get(one.number, (0, 0))
             row.append(f"{visible} / {asked}" if asked else "-")

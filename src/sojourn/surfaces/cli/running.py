@@ -44,7 +44,8 @@ from sojourn.agent.types import (
 )
 from sojourn.base import Finish, Usage
 from sojourn.surfaces.catalogue import say
-from sojourn.surfaces.cli.columns import cut, harmless, one_line
+from sojourn.surfaces.cli.columns import cells, cut, harmless, one_line, wrapped
+from sojourn.surfaces.cli.kinds import outcome_word, reason_word, state_word, verdict_word, writer_word
 from sojourn.surfaces.cli.notices import notice
 from sojourn.surfaces.cli.options import print_json
 from sojourn.surfaces.cli.render import width
@@ -129,7 +130,7 @@ class TextTeller(Teller):
                 self._end(event)
             case _:
                 for line in aside(event):
-                    self._aside(line)
+                    self._aside(_within(line))
 
     def _say(self, text: str) -> None:
         self._held.append(text)
@@ -168,7 +169,7 @@ class TextTeller(Teller):
     def _result(self, event: Returned) -> None:
         call = self._calls.get(event.call_id)
         named = "" if event.call_id == self._newest_call or call is None else f"{call_line(call)}: "
-        state = "" if event.state == "completed" else f"{_state(event.state)}: "
+        state = "" if event.state == "completed" else f"{state_word(event.state)}: "
         first, *rest = [line for line in event.text.splitlines() if line.strip()] or [say("run_empty")]
         more = " " + say("run_more_lines", count=len(rest)) if rest else ""
         self._aside(f"  {named}{state}{cut(one_line(first), max(20, width() - len(more) - 4 - len(named) - len(state)))}{more}")
@@ -188,6 +189,11 @@ class TextTeller(Teller):
         sys.stderr.flush()
 
 
+def _within(line: str) -> str:
+    """What is wider than the terminal goes on in the next line."""
+    return "\n".join(part if cells(part) <= width() else wrapped(part, width()) for part in line.split("\n"))
+
+
 def _dimmed(text: str) -> str:
     """What is not the answer stands back, where standard error shows it."""
     shows = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -198,8 +204,8 @@ def _window(event: WindowOpened) -> list[str]:
     opened = say(
         "run_window",
         number=event.number,
-        reason=event.reason,
-        outcome=event.outcome,
+        reason=reason_word(event.reason),
+        outcome=outcome_word(event.outcome),
         before=event.level_before,
         after=event.level_after,
         covered=event.covered,
@@ -208,7 +214,7 @@ def _window(event: WindowOpened) -> list[str]:
 
 
 def _checkpoint(event: CheckpointEvent) -> list[str]:
-    written = say("run_checkpoint", covered=event.covered, items=event.items, writer=event.writer)
+    written = say("run_checkpoint", covered=event.covered, items=event.items, writer=writer_word(event.writer))
     if event.usage is None:
         return [written]
     spent = say("run_checkpoint_spent", input=event.usage.input, cached=event.usage.cached or 0, output=event.usage.output)
@@ -229,7 +235,9 @@ def aside(event: AgentEvent) -> list[str]:
         case Noticed():
             return [notice(event.key, event.detail)]
         case Metered() if event.verdict not in _QUIET_VERDICTS:
-            return [say("run_cache", verdict=event.verdict, written=event.usage.input - (event.usage.cached or 0))]
+            return [
+                say("run_cache", verdict=verdict_word(event.verdict), written=event.usage.input - (event.usage.cached or 0))
+            ]
         case _:
             return []
 
@@ -250,10 +258,6 @@ def call_line(call: Called) -> str:
     """A call in one line: the tool, and what it is about."""
     subject = next((call.arguments[key] for key in _SUBJECTS if isinstance(call.arguments.get(key), str)), "")
     return cut(one_line(f"{call.name} {subject}"), max(20, width() - 4)).rstrip()
-
-
-def _state(state: str) -> str:
-    return {"error": say("run_error"), "denied": say("run_denied"), "interrupted": say("run_interrupted")}[state]
 
 
 def summary(event: TurnEnded) -> str:

@@ -11,6 +11,7 @@ from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import cells, cut, one_line, table, wrapped
 from sojourn.surfaces.cli.cost_tables import percent
 from sojourn.surfaces.cli.costs import cached_share
+from sojourn.surfaces.cli.kinds import writer_word
 from sojourn.surfaces.cli.prices import Spent, spent_on
 from sojourn.surfaces.cli.render import short_moment, table_width, width
 
@@ -182,7 +183,7 @@ def run_told(one: Run) -> str:
 
 
 def _who(one: Run) -> str:
-    who = {"model": say("by_model"), "extractive": say("by_extraction"), "user": say("by_you")}[one.writer]
+    who = writer_word(one.writer)
     return f"{who}/{one.mode}" if one.mode else who
 
 

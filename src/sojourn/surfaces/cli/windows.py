@@ -7,7 +7,10 @@ import click
 import msgspec
 
 from sojourn.surfaces.catalogue import say
+from sojourn.surfaces.cli.columns import wrapped
+from sojourn.surfaces.cli.kinds import outcome_word
 from sojourn.surfaces.cli.options import hint, print_json, recorded, settings_for
+from sojourn.surfaces.cli.render import width
 
 if TYPE_CHECKING:
     from sojourn.engine import Engine
@@ -56,5 +59,6 @@ def _tell(session_id: str, done: "Rebuilt") -> None:
         return
     levels = {"before": done.level_before, "after": done.level_after}
     covered = done.window.covered_seq
-    click.echo(say("rebuilt", number=done.window.number, outcome=done.outcome, covered=covered, **levels))
+    outcome = outcome_word(done.outcome)
+    click.echo(wrapped(say("rebuilt", number=done.window.number, outcome=outcome, covered=covered, **levels), width()))
     hint(say("rebuilt_next", id=session_id, number=done.window.number))

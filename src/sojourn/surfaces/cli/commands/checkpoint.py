@@ -142,8 +142,12 @@ async def _edit(store: Store, found: Session, settings: Settings, named: str | N
         raise UserMistake(say("nothing_to_edit", id=found.id), next_step=say("nothing_to_edit_next", id=found.id))
     if (holder := await store.holder(found.id)) is not None:  # before the person begins to write
         raise UserMistake(say("is_run", id=found.id, holder=held_by(holder.owner)), next_step=say("close_it_first"))
-    made = from_file(named) if named is not None else edited(render_checkpoint(before), "checkpoint.md")
-    with applying(made, f"sojourn checkpoint {found.id} --edit-from"):
+    again = f"sojourn checkpoint {found.id} --edit-from"
+    if named is not None:
+        made = from_file(named)
+    else:
+        made = edited(render_checkpoint(before), "checkpoint.md", instead=f"{again} FILE")
+    with applying(made, again):
         async with opened(store, found, settings, None) as engine:
             newest = await store.newest_checkpoint(found.id)
             _check_basis(made.text, newest.id if newest else "")

@@ -20,7 +20,10 @@ from sojourn.surfaces.cli.render import table_width
 @json_option
 @set_option
 def command(as_json: bool, overrides: tuple[str, ...]) -> None:
-    """Every setting with its value and where it comes from: default, a file and line, the environment, this command line."""
+    """Every setting with its value and where it comes from: default, a file and line, the environment, this command line.
+
+    --json prints one document.
+    """
     loaded = settings_for(overrides)
     values = _flat(msgspec.to_builtins(loaded.settings))
     where = data_folders()

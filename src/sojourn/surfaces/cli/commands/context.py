@@ -5,10 +5,11 @@ from pathlib import Path
 import click
 import msgspec
 
-from sojourn.surfaces.cli.keeping import keeping_json, keeping_report, reminders_by_kind, rule_lines
+from sojourn.surfaces.cli.keeping import Pinned, keeping_json, keeping_report, reminders_by_kind, rule_lines
 from sojourn.surfaces.cli.options import (
     data_folders,
     examples,
+    hint,
     opened,
     print_json,
     recorded,
@@ -17,7 +18,9 @@ from sojourn.surfaces.cli.options import (
     window_option,
     with_options,
 )
+from sojourn.surfaces.cli.pins import counter, standing_pins
 from sojourn.surfaces.cli.reading import context_report
+from sojourn.surfaces.cli.taken_back import newest_in_view, taken_back, taken_back_line
 
 
 @click.command(
@@ -33,6 +36,9 @@ async def command(session: str, window: str | None, as_json: bool, overrides: tu
 
     Below: what a rebuilt window would keep, make again, summarise or leave out, which rule files were looked for and
     loaded, and the reminders in view by kind.
+
+    --json prints one document: {"level", "lines", "categories", "window", "in_view", "rebuild", "pins", "rules", "reminders",
+    ...}.
     """
     loaded = settings_for(overrides)
     async with recorded(session) as (store, found):
@@ -40,10 +46,17 @@ async def command(session: str, window: str | None, as_json: bool, overrides: tu
             context = await engine.context()
             reminders = reminders_by_kind(engine.in_view)
         newest = await store.newest_window(found.id)
+        seen = await newest_in_view(store, found)
+        taken = await taken_back(store, found)
+        pins, count = await standing_pins(store, found), await counter(store, found)
         prefix = await store.prefix(newest.prefix_id) if newest and newest.prefix_id else None
     rules = rule_lines(Path(found.cwd), loaded.settings, data_folders().config, prefix) if found.cwd else ()
+    pinned = Pinned(len(pins), sum(count(pin.text) for pin in pins))
     if as_json:
-        print_json({**msgspec.to_builtins(context), **keeping_json(context.categories, rules, reminders)})
-    else:
-        click.echo(context_report(context))
-        click.echo("\n" + keeping_report(context.categories, rules, reminders))
+        told = {**msgspec.to_builtins(context), "in_view": seen, "taken_back": len(taken.seqs)}
+        print_json({**told, **keeping_json(context.categories, rules, reminders, pinned)})
+        return
+    click.echo(context_report(context, seen))
+    click.echo("\n" + keeping_report(context.categories, rules, reminders, pinned))
+    if taken.seqs:
+        hint(taken_back_line(found, taken))

@@ -38,7 +38,10 @@ from sojourn.surfaces.cli.options import (
 @run_async
 async def command(session: str, yes: bool, as_json: bool, overrides: tuple[str, ...]) -> None:
     """Erase a session and its sub-agents' sessions: rows, attachments, notes and checkpoint files, snapshots of files that no
-    other session has. This cannot be undone; export it first to keep it."""
+    other session has. This cannot be undone; export it first to keep it.
+
+    --json prints one document: {"session", "sessions", "messages", "documents", "blob_bytes", "left"}.
+    """
     from sojourn.agent.snapshot_care import erase_snapshots
     from sojourn.surfaces.cli.documents import erase_documents, with_children
 
@@ -51,8 +54,16 @@ async def command(session: str, yes: bool, as_json: bool, overrides: tuple[str, 
         for one in doomed:
             if (holder := await store.holder(one.id)) is not None:
                 raise UserMistake(say("is_run", id=one.id, holder=held_by(holder.owner)), next_step=say("close_it_first"))
+        ids = {one.id for one in doomed}
+        forks = [
+            one.id for one in await store.sessions() if one.fork_of and one.fork_of.session_id in ids and one.id not in ids
+        ]
+        if forks:
+            refused = say("delete_forked", id=found.id, count=len(forks), ids=", ".join(forks))
+            raise UserMistake(refused, next_step=say("delete_forked_next"))
         if not yes:
-            count = sum(one.head for one in doomed)
+            # A fork's numbers go on from its parent's, whose messages stay.
+            count = sum(one.head - (one.fork_of.seq if one.fork_of else 0) for one in doomed)
             confirm(say("erase_question", id=found.id, count=count, sessions=len(doomed), title=one_line(found.title)))
         roots = sorted({Path(row.root) for one in doomed for row in await store.snapshots(one.id)})
         messages = await store.delete(found.id)

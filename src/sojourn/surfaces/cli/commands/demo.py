@@ -11,7 +11,6 @@ from sojourn.config import Settings, ensure_private, folders, load
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.options import (
     FilePath,
-    amount,
     examples,
     json_option,
     print_json,
@@ -19,6 +18,7 @@ from sojourn.surfaces.cli.options import (
     run_in_memory,
     set_option,
     settings_for,
+    window_size,
 )
 from sojourn.surfaces.cli.render import progress
 from sojourn.surfaces.cli.reports import demo_report
@@ -39,10 +39,12 @@ def command(window: str, keep: Path | None, replayed: bool, as_json: bool, overr
 
     What has to survive is known beforehand: it is looked for in the bytes that left for the model. Exit code 1 when
     something is missing. It runs with the default settings and --set, so that everybody sees the same.
+
+    --json prints one document.
     """
     settings_for(overrides)
     settings = load(project=None, overrides=overrides, environ={"SOJOURN_HOME": os.devnull}).settings
-    size = amount(window, "--window")
+    size = window_size(window)
     if not replayed:
         return _live(size, settings, keep, as_json)
     if keep is not None:

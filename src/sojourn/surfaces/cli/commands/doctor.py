@@ -47,7 +47,10 @@ _MODES_SHOWN = 10
 @with_options
 async def command(space: bool, rules: Path | None, yes: bool, as_json: bool, overrides: tuple[str, ...]) -> int:
     """Check settings, folders, file modes and the record's integrity, and say where you keep rules for other agents.
-    Exit code 1 when something is wrong."""
+    Exit code 1 when something is wrong.
+
+    --json prints one document: {"python", "sqlite", "data", "config", "record", "rules", ..., "findings"}.
+    """
     import apsw
 
     from sojourn.agent.snapshot_care import prune_snapshots

@@ -35,7 +35,7 @@ from sojourn.surfaces.cli.options import (
 async def command(session: str, form: str, output: Path | None, as_json: bool, overrides: tuple[str, ...]) -> None:
     """Write a session. `jsonl` is lossless and can be imported again; `markdown` is for people.
 
-    With --json: {"session", "form", "text"}, or with --output {"session", "form", "output", "bytes"}.
+    --json prints one document: {"session", "form", "text"}, or with --output {"session", "form", "output", "bytes"}.
     """
     from sojourn.surfaces.cli.exporting import chunks
 

@@ -16,6 +16,7 @@ from sojourn.surfaces.cli.options import (
     whole,
     with_options,
 )
+from sojourn.surfaces.cli.taken_back import newest_in_view
 
 
 @click.command(
@@ -45,8 +46,9 @@ async def command(session: str, at: int | None, as_json: bool, overrides: tuple[
             raise UserMistake(say("no_message", id=found.id, seq=at), next_step=say("no_message_next", id=found.id))
         async with await Engine.open(store=store, session_id=found.id, read_only=True) as engine:
             made = await engine.fork(at=at)
+        newest = await newest_in_view(store, made)
     if as_json:
         print_json(whole(made))
         return
     click.echo(made.id)
-    hint(say("forked_next", id=made.id, parent=found.id, seq=made.head))
+    hint(say("forked_next", id=made.id, parent=found.id, seq=newest))

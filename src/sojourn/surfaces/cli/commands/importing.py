@@ -41,6 +41,8 @@ async def command(files: tuple[Path, ...], as_json: bool, overrides: tuple[str, 
 
     Reads Claude Code (with sub-agent files), Codex, Pi, Gemini CLI, OpenAI and Anthropic message lists, and our own
     export. Every line that is not imported is listed with its number and reason.
+
+    --json prints one object a line, a file each.
     """
     from sojourn.engine.ingest import ingest
     from sojourn.importers import detect

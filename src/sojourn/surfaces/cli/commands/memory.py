@@ -1,5 +1,6 @@
 """``sojourn memory``: what is known durably, for a person to read, search, mend and take back (Y-1, K-12)."""
 
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -122,6 +123,8 @@ async def search_command(
     from sojourn.surfaces.cli.memories import hit_json, hits_report, look
 
     settings_for(overrides)
+    if not "".join(words).strip():
+        raise UserMistake(say("search_nothing"), next_step=say("search_nothing_next"))
     async with look(session, of) as memory:
         hits = await memory.store.search(" ".join(words), memory.belonging, scope=scope, limit=limit)
         faults = await memory.faults()
@@ -182,8 +185,12 @@ async def edit_command(
         locator = memory.locator(path)
         before = await memory.store.read(locator)
         text = before.text if before else ""
-        made = from_file(source) if source is not None else edited(text, f"{locator.key.rpartition('/')[2]}.md")
-        with applying(made, f"sojourn memory edit {path} --from"):
+        again = f"sojourn memory edit {_named(path, session, of)} --from"
+        if source is not None:
+            made = from_file(source)
+        else:
+            made = edited(text, f"{locator.key.rpartition('/')[2]}.md", instead=f"{again} FILE")
+        with applying(made, again):
             changed = made.text != text
             expected = before.sha if before else None
             after = await memory.store.write(locator, made.text, who="user", expected=expected) if changed else before
@@ -191,6 +198,8 @@ async def edit_command(
         print_json({"changed": changed, **(document_json(memory, after) if after else {})})
     elif changed and after is not None:
         click.echo(say("memory_saved", path=memory.shown(after.path)))
+        if before is not None:
+            hint(say("memory_replaced", path=_named(path, session, of)))
     else:
         hint(say("nothing_edited"))
 
@@ -228,6 +237,8 @@ async def history_command(
         locator = memory.locator(path)
         now = await memory.store.read(locator)
         versions = list(await memory.store.versions(locator))
+        if now is None and not versions:
+            raise UserMistake(say("memory_not_there", path=path), next_step=say("no_memory_path_next"))
         wanted = number or restore
         if wanted is not None and wanted > len(versions):
             told = say("no_version", path=path, number=wanted, count=len(versions))
@@ -340,6 +351,12 @@ async def _there(memory: "Look", path: str) -> "Document":
     if found is None:
         raise UserMistake(say("memory_not_there", path=path), next_step=say("no_memory_path_next"))
     return found
+
+
+def _named(path: str, session: str | None, of: str | None) -> str:
+    """The document as another command of ours takes it."""
+    words = [path, *(["--session", session] if session else []), *(["--of", of] if of else [])]
+    return shlex.join(words)
 
 
 def _tell_faults(faults: list[str]) -> None:

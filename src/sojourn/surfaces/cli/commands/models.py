@@ -28,6 +28,8 @@ def command(as_json: bool, overrides: tuple[str, ...]) -> None:
 
     Keys are taken from the environment. Servers on their usual ports of this machine are asked (no key is sent there);
     model.servers names others.
+
+    --json prints one object a line, a model each; those that cannot be used are among them ("usable").
     """
     settings = settings_for(overrides).settings
     servers = probe()

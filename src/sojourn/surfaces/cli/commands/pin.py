@@ -9,10 +9,9 @@ from pathlib import Path
 import click
 
 from sojourn.base import UserMistake
-from sojourn.meter import estimate_text, total
 from sojourn.record import PinRow, Session, Store
 from sojourn.surfaces.catalogue import say
-from sojourn.surfaces.cli.columns import one_line, table
+from sojourn.surfaces.cli.columns import one_line, table, wrapped
 from sojourn.surfaces.cli.completing import complete_message, complete_pin
 from sojourn.surfaces.cli.editor import from_file
 from sojourn.surfaces.cli.options import (
@@ -30,7 +29,8 @@ from sojourn.surfaces.cli.options import (
     with_options,
     words_said,
 )
-from sojourn.surfaces.cli.render import table_width
+from sojourn.surfaces.cli.pins import check_room, counter, standing_pins
+from sojourn.surfaces.cli.render import table_width, width
 from sojourn.surfaces.cli.words import words_of
 
 _MESSAGE = re.compile(r"m([1-9][0-9]{0,9})")
@@ -73,7 +73,8 @@ async def command(
     looks like a file is a mistake; --file, --text and --message leave no doubt. TEXT may be several words; - stands for
     standard input. Without any of it: the pins.
 
-    --json prints one document: {"session", "pins", "tokens", "limit"}, after a change too, then with "pin".
+    --json prints one document: {"session", "pins", "tokens", "limit"}, after a change too, then with "pin" and
+    "changed" (false: it was pinned already).
     """
     from sojourn.engine.pinning import PINS_CAP
 
@@ -81,27 +82,39 @@ async def command(
         raise UserMistake(say("pin_one_thing"), next_step=say("run_one_session_next"))
     loaded = settings_for(overrides)
     changed: PinRow | None = None
+    already: PinRow | None = None
+    path: Path | None = None
     async with recorded(session) as (store, found):
         if remove is not None:
-            changed = _named(await _pins(store, found), remove, found)
+            changed = _named(await standing_pins(store, found), remove, found)
             async with opened(store, found, loaded.settings, None) as engine:
                 await engine.unpin(changed.id)
         elif what or any(one is not None for one in (file, text, message)):
-            words, source = (text, "user") if text is not None else await _wanted(store, found, what, file, message)
+            words, source, path = (text, "user", None) if text is not None else await _wanted(store, found, what, file, message)
             if not words.strip():
                 raise UserMistake(say("pin_nothing"), next_step=say("pin_nothing_next"))
-            async with opened(store, found, loaded.settings, None) as engine:
-                changed = await engine.pin(words, source=source)
-        pins = await _pins(store, found)
-    counted = [(pin, total(estimate_text(pin.text))) for pin in pins]
+            there = await standing_pins(store, found)
+            already = next((pin for pin in there if pin.text == words), None)
+            if already is None:
+                check_room(words, there, await counter(store, found), PINS_CAP)
+                async with opened(store, found, loaded.settings, None) as engine:
+                    changed = await engine.pin(words, source=source)
+        pins, count = await standing_pins(store, found), await counter(store, found)
+    counted = [(pin, count(pin.text)) for pin in pins]
     used = sum(tokens for _, tokens in counted)
     if as_json:
         rows = [{**whole(pin), "tokens": tokens} for pin, tokens in counted]
         told = {"session": found.id, "pins": rows, "tokens": used, "limit": PINS_CAP}
-        print_json({**told, "pin": whole(changed)} if changed else told)
+        one = changed or already
+        print_json({**told, "pin": whole(one), "changed": changed is not None} if one else told)
         return
-    if changed is not None:
-        click.echo(say("pin_removed", id=changed.id) if remove is not None else say("pinned", id=changed.id))
+    if already is not None:
+        click.echo(say("pin_already", id=already.id))
+    elif changed is not None and remove is not None:
+        click.echo(say("pin_removed", id=changed.id))
+    elif changed is not None:
+        where = _place(path, found)
+        click.echo(say("pinned_file", path=where, id=changed.id) if where else say("pinned", id=changed.id))
     elif counted:
         rows_shown = [(pin.id, f"{tokens:,}", one_line(pin.source), one_line(pin.text)) for pin, tokens in counted]
         heads = [say(f"column_{key}") for key in ("id", "tokens", "source", "text")]
@@ -109,8 +122,13 @@ async def command(
     hint(say("pins_use", count=len(counted), tokens=used, limit=PINS_CAP))
 
 
-async def _pins(store: Store, session: Session) -> list[PinRow]:
-    return [pin for pin in await store.pins(session.id) if not pin.removed]
+def _place(path: Path | None, session: Session) -> str:
+    """A pinned file as a person should see it: whole where it lies outside of the session's folder."""
+    if path is None:
+        return ""
+    whole_path, root = path.resolve(), Path(session.cwd).resolve() if session.cwd else None
+    inside = root is not None and whole_path.is_relative_to(root)
+    return str(path if inside else whole_path)
 
 
 def _named(pins: Sequence[PinRow], name: str, session: Session) -> PinRow:
@@ -118,14 +136,14 @@ def _named(pins: Sequence[PinRow], name: str, session: Session) -> PinRow:
     if len(found) != 1:
         there = ", ".join(pin.id for pin in found or pins) or "-"
         key = say("pin_ambiguous", name=name) if found else say("no_pin", name=name, id=session.id)
-        raise UserMistake(key, next_step=say("pins_are", ids=there))
+        raise UserMistake(key, next_step=wrapped(say("pins_are", ids=there), width() - 2).replace("\n", "\n  "))
     return found[0]
 
 
 async def _wanted(
     store: Store, session: Session, what: tuple[str, ...], file: Path | None, message: int | None
-) -> tuple[str, str]:
-    """The text and where it comes from."""
+) -> tuple[str, str, Path | None]:
+    """The text, where it comes from, and the file that it is from."""
     only = what[0] if len(what) == 1 else ""
     if message is None and (number := _MESSAGE.fullmatch(only)):
         message = int(number[1])
@@ -135,12 +153,15 @@ async def _wanted(
         if not text.strip():
             told = say("pin_silent_message", seq=message) if found else say("no_message", id=session.id, seq=message)
             raise UserMistake(told, next_step=say("no_message_next", id=session.id))
-        return text, f"m{message}"
+        return text, f"m{message}", None
     if file is None and only not in ("", "-") and os.path.isfile(only):
         file = Path(only)
+    if file is None and only not in ("", "-") and os.path.isdir(only):
+        again = say("pin_words_next", id=session.id, text=shlex.quote(only))
+        raise UserMistake(say("is_folder", path=only), next_step=f"{say('name_a_file')} {again}")
     if file is not None:
-        return from_file(str(readable(file))).text, str(file)
+        return from_file(str(readable(file))).text, str(file), file
     if _LIKE_A_FILE.fullmatch(only):
         again = say("pin_no_file_next", id=session.id, text=shlex.quote(only))
         raise UserMistake(say("pin_no_file", name=only), next_step=again)
-    return words_said(what), "user"
+    return words_said(what), "user", None

@@ -18,6 +18,7 @@ from sojourn.surfaces.cli.options import (
     run_in_memory,
     set_option,
     settings_for,
+    window_size,
     writable,
 )
 from sojourn.surfaces.cli.render import progress
@@ -67,7 +68,8 @@ async def command(
 
     Shows where windows would have opened, what each held, the cost, and how much of what later work needed stayed in
     view, beside three common strategies at the same budget. No model is called; nothing is written to the record.
-    With --json one object a line for each file.
+
+    --json prints one object a line, a file each.
     """
     from sojourn.lab import replay as lab
     from sojourn.lab import report
@@ -78,7 +80,7 @@ async def command(
         raise UserMistake(say("svg_one_file"), next_step=say("one_by_one"))
     if svg is not None:
         writable(svg)
-    size, assumed = amount(window, "--window"), amount(fixed, "--fixed")
+    size, assumed = window_size(window), amount(fixed, "--fixed")
     check_window(effective_limit(size, "", settings.compaction)[0], assumed)
 
     async def one(path: Path) -> None:

@@ -11,9 +11,9 @@ import click
 from sojourn.base import UserMistake
 from sojourn.record import Session, Store
 from sojourn.surfaces.catalogue import say
+from sojourn.surfaces.cli.columns import wrapped
 from sojourn.surfaces.cli.completing import complete_session
 from sojourn.surfaces.cli.options import (
-    amount,
     complain,
     data_folders,
     documents,
@@ -25,8 +25,10 @@ from sojourn.surfaces.cli.options import (
     run_async,
     set_option,
     settings_for,
+    window_size,
     words_said,
 )
+from sojourn.surfaces.cli.render import width
 
 if TYPE_CHECKING:
     from sojourn.agent.session import How
@@ -122,6 +124,8 @@ async def command(
 
     Ctrl-C stops the turn; nothing is lost, --continue goes on. The session and its cost stay in the record: see
     `sojourn show last`, `sojourn cost last`.
+
+    --json prints one object a line, an event each, as it happens.
     """
     from sojourn.models.types import Choice
 
@@ -130,7 +134,7 @@ async def command(
     loaded = settings_for(overrides)
     wish = Wish(newest, resumed, forked)
     _only_one(wish)
-    choice = Choice(model, api, base_url, api_key, None if window is None else amount(window, "--window"))
+    choice = Choice(model, api, base_url, api_key, None if window is None else window_size(window))
     try:
         text, piped = _prompt(prompt)
     except UserMistake:
@@ -192,7 +196,7 @@ async def _heard(
         root = trust.trust_root(here)
         hint(say("trust_missing_full", folder=root) if full else say("trust_missing", folder=root))
         if ignored := trust.untrusted_keys(loaded, own):
-            hint(say("trust_ignored", keys=", ".join(ignored)))
+            hint(wrapped(say("trust_ignored", keys=", ".join(ignored)), width()))
     return trust.settings_here(loaded, own, trusted=answer is True), answer is True
 
 

@@ -11,6 +11,7 @@ from sojourn.surfaces.cli.options import (
     confirm,
     documents,
     examples,
+    hint,
     json_option,
     print_json,
     record,
@@ -33,9 +34,13 @@ _SHORTEST = 4
 @json_option
 @set_option
 @run_async
-async def command(text: str, yes: bool, as_json: bool, overrides: tuple[str, ...]) -> None:
+async def command(text: str, yes: bool, as_json: bool, overrides: tuple[str, ...]) -> int:
     """Replace TEXT by a marker in every message, window, checkpoint, pin and attachment. `-` reads it from standard
-    input, so that a secret does not stand in the shell's history. This cannot be undone."""
+    input, so that a secret does not stand in the shell's history. This cannot be undone.
+    Exit code 1 where it stands nowhere.
+
+    --json prints one document: {"places"}.
+    """
     from sojourn.memory import scrub_documents
 
     settings_for(overrides)
@@ -52,5 +57,9 @@ async def command(text: str, yes: bool, as_json: bool, overrides: tuple[str, ...
     places += await asyncio.to_thread(scrub_documents, documents(), wanted, _MARKER)
     if as_json:
         print_json({"places": places})
-    else:
+    if not places:
+        hint(say("scrub_not_found"))
+        return 1
+    if not as_json:
         click.echo(say("scrubbed", places=places, marker=_MARKER))
+    return 0

@@ -3,6 +3,7 @@
 import click
 import msgspec
 
+from sojourn.base import UserMistake
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import one_line
 from sojourn.surfaces.cli.options import MOST, examples, hint, one_session, print_json, record, settings_for, with_options
@@ -19,8 +20,13 @@ from sojourn.surfaces.cli.render import moment, paint
 @click.option("--limit", type=click.IntRange(1, MOST), default=20, show_default=True)
 @with_options
 async def command(query: tuple[str, ...], session: str | None, limit: int, as_json: bool, overrides: tuple[str, ...]) -> None:
-    """Find messages that hold all the words: what people and models said, and tool calls; the engine's text is left out."""
+    """Find messages that hold all the words: what people and models said, and tool calls; the engine's text is left out.
+
+    --json prints one object a line, a hit each: {"session_id", "seq", "role", "created", "title", "snippet", ...}.
+    """
     settings_for(overrides)
+    if not "".join(query).strip():
+        raise UserMistake(say("search_nothing"), next_step=say("search_nothing_next"))
     async with record() as store:
         only = (await one_session(store, session)).id if session else None
         hits = await store.search(" ".join(query), session_id=only, limit=limit)

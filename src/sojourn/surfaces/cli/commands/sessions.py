@@ -24,7 +24,10 @@ _ROOMY = 76
 @click.option("--project", metavar="FOLDER", help="Only sessions of this project.")
 @with_options
 async def command(limit: int, project: str | None, as_json: bool, overrides: tuple[str, ...]) -> None:
-    """List sessions, newest first; ↳ marks a sub-agent's. The beginning of an id is enough for the other commands."""
+    """List sessions, newest first; ↳ marks a sub-agent's. The beginning of an id is enough for the other commands.
+
+    --json prints one object a line, a session each.
+    """
     settings_for(overrides)
     if not database().exists():
         hint(say("no_sessions") + " " + say("import_first"))

@@ -7,6 +7,7 @@ from sojourn.base import UserMistake
 from sojourn.record import Session, Store
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.columns import one_line
+from sojourn.surfaces.cli.kinds import verdict_word
 from sojourn.surfaces.cli.options import (
     MOST,
     examples,
@@ -20,6 +21,7 @@ from sojourn.surfaces.cli.options import (
 )
 from sojourn.surfaces.cli.reading import message_lines, window_lines, window_list
 from sojourn.surfaces.cli.render import paint
+from sojourn.surfaces.cli.taken_back import newest_in_view, taken_back, taken_back_line
 
 
 @click.command(
@@ -37,6 +39,7 @@ from sojourn.surfaces.cli.render import paint
 @click.option("--number", type=click.IntRange(1, MOST), help="A window: its opening exactly as the model saw it.")
 @click.option("--after", type=click.IntRange(0, MOST), default=0, help="Only messages after this one.")
 @click.option("--limit", type=click.IntRange(1, MOST), default=50, show_default=True, help="At most so many messages.")
+@click.option("--undone", is_flag=True, help="The messages that an undo has taken back, too.")
 @click.option("--request", type=click.IntRange(1, MOST), help="A model call (see sojourn cost): its request, block by block.")
 @click.option("--diff", type=click.IntRange(1, MOST), metavar="M", help="With --request: what is different in request M.")
 @click.option("--full", is_flag=True, help="With --request: the whole text of every block.")
@@ -46,6 +49,7 @@ async def command(
     number: int | None,
     after: int,
     limit: int,
+    undone: bool,
     request: int | None,
     diff: int | None,
     full: bool,
@@ -56,6 +60,9 @@ async def command(
 
     With --request one request as it was sent: each block with its role, where it comes from, its tokens, its cache mark,
     and whether the cache should have held it already because the request before began with the same blocks.
+
+    --json prints one document: {"session", "windows", "messages", "taken_back"}, with --number the window, with --diff
+    {"first_difference", ...}; with --request alone one object a line, a block each.
     """
     from sojourn.engine import summarise
 
@@ -81,19 +88,28 @@ async def command(
             else:
                 click.echo("\n".join(window_lines(chosen)))
             return
-        messages = await store.messages(found.id, after=after, limit=limit)
+        messages = await store.messages(found.id, after=after, limit=limit, include_undone=undone)
+        taken = await taken_back(store, found)
+        newest = found.head if undone else await newest_in_view(store, found)
     if as_json:
-        print_json({"session": whole(found), "windows": [summarise(window) for window in windows], "messages": messages})
+        rows = [summarise(window) for window in windows]
+        told = {"session": whole(found), "windows": rows, "messages": messages, "taken_back": sorted(taken.seqs)}
+        print_json(told)
         return
     click.echo(paint(f"{found.id}  {one_line(found.title)}", bold=True))
-    click.echo(say("session_size", messages=found.head, windows=len(windows)))
+    click.echo(say("session_size", messages=found.head - len(taken.seqs), windows=len(windows)))
+    if taken.seqs:
+        click.echo(taken_back_line(found, taken))
     if windows:
         click.echo("\n" + window_list(windows))
     click.echo()
-    for line in message_lines(messages, windows):
+    for line in message_lines(messages, windows, taken.seqs):
         click.echo(line)
-    if len(messages) == limit and messages[-1].seq < found.head:
-        hint("\n" + say("goes_on", id=found.id, seq=messages[-1].seq))
+    if not messages and after:
+        hint(say("after_the_end", after=after, newest=newest))
+    if len(messages) == limit and messages[-1].seq < newest:
+        again = f"{found.id} --undone" if undone else found.id
+        hint("\n" + say("goes_on", id=again, seq=messages[-1].seq))
 
 
 async def _show_request(store: Store, session: Session, number: int, other: int | None, *, full: bool, as_json: bool) -> None:
@@ -119,5 +135,5 @@ async def _show_request(store: Store, session: Session, number: int, other: int 
         return
     head = say("request_head", number=number, id=session.id, model=call.model, blocks=len(found) - 1, seq=call.upto_seq)
     click.echo(request_report(found, head, full=full))
-    if call.verdict:
-        hint(say("request_verdict", verdict=call.verdict))
+    if verdict := verdict_word(call.verdict, call.usage):
+        hint(say("request_verdict", verdict=verdict))

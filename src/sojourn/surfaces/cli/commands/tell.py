@@ -24,6 +24,8 @@ async def command(session: str, words: tuple[str, ...], as_json: bool, overrides
     request, or in the session's next turn where nobody runs it. ID may be the beginning of one, or last.
 
     TEXT may be several words; - stands for standard input.
+
+    --json prints one document: {"session", "id", "text", ..., "running"}.
     """
     from sojourn.record import Fence, Fenced, InboxRow, PutInbox
 

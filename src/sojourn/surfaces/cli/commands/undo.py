@@ -7,10 +7,10 @@ import click
 import msgspec
 
 from sojourn.base import UserMistake
-from sojourn.record import Window
+from sojourn.record import Session, Store, Window
 from sojourn.surfaces.catalogue import say
 from sojourn.surfaces.cli.asking import at_terminal, says_yes
-from sojourn.surfaces.cli.columns import one_line
+from sojourn.surfaces.cli.columns import cut, one_line
 from sojourn.surfaces.cli.completing import complete_message
 from sojourn.surfaces.cli.options import (
     data_folders,
@@ -25,11 +25,17 @@ from sojourn.surfaces.cli.options import (
     window_option,
     with_options,
 )
+from sojourn.surfaces.cli.render import width
+from sojourn.surfaces.cli.taken_back import taken_back
+from sojourn.surfaces.cli.words import words_of
 
 if TYPE_CHECKING:
     from sojourn.agent.undoing import UndoneTurn
 
 _FILES_SHOWN = 20
+_TURNS_SHOWN = 8
+_TURN = 76
+"""Columns of a turn's line."""
 
 
 @click.command(
@@ -79,10 +85,12 @@ async def command(
     data = data_folders().data
     async with recorded(session) as (store, found), opened(store, found, loaded.settings, window) as engine:
         if to is not None:
+            await _check_turn(store, found, to)
             done = await undoing.rewind(engine, to, files=not no_files, force=force, data=data)
         elif redo:
             done = await undoing.redo(engine, files=not no_files, force=force, data=data)
         else:
+            await _check_something(store, found)
             done = await undoing.undo(engine, files=not no_files, force=force, data=data)
         windows = await store.windows(found.id, include_undone=True)
     if as_json:
@@ -93,6 +101,30 @@ async def command(
         hint(say("over_hard"))
     if not redo:
         hint(say("redo_next", id=found.id))
+
+
+async def _check_turn(store: Store, session: Session, to: int) -> None:
+    """Raises UserMistake, with the newest turns in view, where none of them begins with this message."""
+    if any(turn.message.seq == to for turn in await store.turns(session.id, upto=to, limit=1)):
+        return
+    newest = await store.turns(session.id, upto=session.head, limit=_TURNS_SHOWN)
+    shown = [
+        cut(f"  m{turn.message.seq}  {one_line(words_of(turn.message)) or '-'}", min(width(), _TURN))
+        for turn in reversed(newest)
+    ]
+    told = [say("turns_in_view"), *shown] if shown else []
+    raise UserMistake(
+        say("no_turn", id=session.id, seq=to), next_step="\n  ".join([*told, say("no_message_next", id=session.id)])
+    )
+
+
+async def _check_something(store: Store, session: Session) -> None:
+    """Raises UserMistake where neither a window nor a turn stands in view."""
+    window = await store.newest_window(session.id)
+    if (window is None or window.kind == "start") and not await store.turns(session.id, upto=session.head, limit=1):
+        taken = await taken_back(store, session)
+        redo = say("redo_taken_back", id=session.id) if taken.redo else say("no_message_next", id=session.id)
+        raise UserMistake(say("nothing_to_undo", id=session.id), next_step=redo)
 
 
 def what_was_undone(done: "UndoneTurn", windows: Sequence[Window]) -> str:
