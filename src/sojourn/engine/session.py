@@ -446,6 +446,15 @@ class Engine:
         """
         return await pin_text(self._state, text, source)
 
+    @property
+    def pins(self) -> tuple[PinRow, ...]:
+        """Those that the next window will show."""
+        return self._state.pins
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, as this session's model counts them (M-2)."""
+        return self._state.count(text)
+
     async def unpin(self, pin_id: str) -> None:
         """Takes a pin out of the windows to come. Raises UserMistake for an unknown one."""
         await unpin(self._state, pin_id)

@@ -18,7 +18,6 @@ from sojourn.surfaces.cli.options import (
     window_option,
     with_options,
 )
-from sojourn.surfaces.cli.pins import counter, standing_pins
 from sojourn.surfaces.cli.reading import context_report
 from sojourn.surfaces.cli.taken_back import newest_in_view, taken_back, taken_back_line
 
@@ -45,13 +44,12 @@ async def command(session: str, window: str | None, as_json: bool, overrides: tu
         async with opened(store, found, loaded.settings, window, read_only=True) as engine:
             context = await engine.context()
             reminders = reminders_by_kind(engine.in_view)
+            pinned = Pinned(len(engine.pins), sum(engine.count(pin.text) for pin in engine.pins))
         newest = await store.newest_window(found.id)
         seen = await newest_in_view(store, found)
         taken = await taken_back(store, found)
-        pins, count = await standing_pins(store, found), await counter(store, found)
         prefix = await store.prefix(newest.prefix_id) if newest and newest.prefix_id else None
     rules = rule_lines(Path(found.cwd), loaded.settings, data_folders().config, prefix) if found.cwd else ()
-    pinned = Pinned(len(pins), sum(count(pin.text) for pin in pins))
     if as_json:
         told = {**msgspec.to_builtins(context), "in_view": seen, "taken_back": len(taken.seqs)}
         print_json({**told, **keeping_json(context.categories, rules, reminders, pinned)})

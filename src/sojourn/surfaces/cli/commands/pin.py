@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,9 +30,11 @@ from sojourn.surfaces.cli.options import (
     with_options,
     words_said,
 )
-from sojourn.surfaces.cli.pins import check_room, counter, standing_pins
 from sojourn.surfaces.cli.render import table_width, width
 from sojourn.surfaces.cli.words import words_of
+
+if TYPE_CHECKING:
+    from sojourn.engine import Engine
 
 _MESSAGE = re.compile(r"m([1-9][0-9]{0,9})")
 _LIKE_A_FILE = re.compile(r"(?!\w+://)(?:[!-~]*[/\\][!-~]*|\S*\w\.[A-Za-z][A-Za-z0-9]{0,7})")
@@ -84,23 +87,20 @@ async def command(
     changed: PinRow | None = None
     already: PinRow | None = None
     path: Path | None = None
-    async with recorded(session) as (store, found):
+    acts = bool(what) or any(one is not None for one in (file, text, message, remove))
+    async with recorded(session) as (store, found), opened(store, found, loaded.settings, None, read_only=not acts) as engine:
         if remove is not None:
-            changed = _named(await standing_pins(store, found), remove, found)
-            async with opened(store, found, loaded.settings, None) as engine:
-                await engine.unpin(changed.id)
-        elif what or any(one is not None for one in (file, text, message)):
+            changed = _named(engine.pins, remove, found)
+            await engine.unpin(changed.id)
+        elif acts:
             words, source, path = (text, "user", None) if text is not None else await _wanted(store, found, what, file, message)
             if not words.strip():
                 raise UserMistake(say("pin_nothing"), next_step=say("pin_nothing_next"))
-            there = await standing_pins(store, found)
-            already = next((pin for pin in there if pin.text == words), None)
+            already = next((pin for pin in engine.pins if pin.text == words), None)
             if already is None:
-                check_room(words, there, await counter(store, found), PINS_CAP)
-                async with opened(store, found, loaded.settings, None) as engine:
-                    changed = await engine.pin(words, source=source)
-        pins, count = await standing_pins(store, found), await counter(store, found)
-    counted = [(pin, count(pin.text)) for pin in pins]
+                _check_room(engine, words, PINS_CAP)
+                changed = await engine.pin(words, source=source)
+        counted = [(pin, engine.count(pin.text)) for pin in engine.pins]
     used = sum(tokens for _, tokens in counted)
     if as_json:
         rows = [{**whole(pin), "tokens": tokens} for pin, tokens in counted]
@@ -120,6 +120,15 @@ async def command(
         heads = [say(f"column_{key}") for key in ("id", "tokens", "source", "text")]
         click.echo(table(heads, rows_shown, right=(1,), limit=table_width()))
     hint(say("pins_use", count=len(counted), tokens=used, limit=PINS_CAP))
+
+
+def _check_room(engine: "Engine", text: str, limit: int) -> None:
+    """Raises UserMistake where the text does not fit beside the pins that are there."""
+    used, wanted = sum(engine.count(pin.text) for pin in engine.pins), engine.count(text)
+    if used + wanted > limit:
+        free = max(0, limit - used)
+        told = say("pin_no_room", tokens=wanted, free=free, limit=limit, used=used, over=wanted - free)
+        raise UserMistake(told, next_step=say("pin_no_room_next"))
 
 
 def _place(path: Path | None, session: Session) -> str:
