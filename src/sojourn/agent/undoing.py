@@ -17,7 +17,7 @@ from sojourn.agent.undo_journal import Act, Journal
 from sojourn.base import SojournError, SystemClock, SystemIds, UserMistake, WorkFailed, finish_first
 from sojourn.config import folders
 from sojourn.engine import Engine, Undone
-from sojourn.record import Message, Snapshot, Text, Undo
+from sojourn.record import Message, Snapshot, Text, Undo, standing_undos
 
 _NAMED = 10
 """Files that a message names."""
@@ -265,9 +265,8 @@ class _Acting:
             limit *= 4
 
     async def _newest_undo(self) -> Undo | None:
-        rows = await self._engine.store.undos(self._engine.session_id)
-        closed = {row.closes for row in rows if row.closes}
-        return next((row for row in reversed(rows) if not row.closes and row.id not in closed), None)
+        standing = standing_undos(await self._engine.store.undos(self._engine.session_id))
+        return standing[-1] if standing else None
 
     async def _prompt_of(self, row: Undo) -> str:
         first = await self._engine.store.messages(

@@ -7,7 +7,7 @@ import msgspec
 
 from sojourn.base import UserMistake
 from sojourn.engine.view import in_view
-from sojourn.record import Call, Notice, PrefixSnapshot, Store, Undo
+from sojourn.record import Call, Notice, PrefixSnapshot, Store, Undo, standing_undos
 from sojourn.request import Projection
 from sojourn.window import apply_trims
 from sojourn.wire import ModelRequest, RequestSettings, Traits
@@ -87,9 +87,5 @@ async def request_of(store: Store, session_id: str, call: Call) -> ModelRequest:
 def _undone_by(call: Call, undos: Sequence[Undo]) -> tuple[Undo, ...]:
     """The turns that were out of view when the call was made: a turn ends at the head of its undo, and later requests
     hold at least that."""
-    closed = {undo.closes for undo in undos if undo.closes and undo.created <= call.started}
-    return tuple(
-        undo
-        for undo in undos
-        if undo.kind == "turn" and not undo.closes and undo.upto_seq <= call.upto_seq and undo.id not in closed
-    )
+    known = [undo for undo in undos if not undo.closes or undo.created <= call.started]
+    return tuple(undo for undo in standing_undos(known) if undo.kind == "turn" and undo.upto_seq <= call.upto_seq)

@@ -7,7 +7,7 @@ from sojourn.engine.remembering import move_notes
 from sojourn.engine.state import State
 from sojourn.engine.types import Undone
 from sojourn.engine.writing import render_for_people
-from sojourn.record import AddUndo, Checkpoint, Undo
+from sojourn.record import AddUndo, Checkpoint, Undo, standing_undos
 
 
 async def undo(state: State) -> Undone:
@@ -30,12 +30,10 @@ async def undo(state: State) -> Undone:
 
 async def redo(state: State) -> Undone:
     """Takes back the newest undo, as long as no message has come since. Raises UserMistake otherwise."""
-    rows = await state.ports.store.undos(state.session.id)
-    closed = {row.closes for row in rows if row.closes}
-    open_rows = [row for row in rows if not row.closes and row.id not in closed]
-    if not open_rows:
+    standing = standing_undos(await state.ports.store.undos(state.session.id))
+    if not standing:
         raise UserMistake(f"session {state.session.id} has no undo to take back")
-    newest = open_rows[-1]
+    newest = standing[-1]
     if state.head > newest.upto_seq:
         raise UserMistake("the undo stands: messages have been written since", next_step="Undo them first, or go on.")
     row = Undo(

@@ -57,6 +57,7 @@ from sojourn.record.types import (
     Undo,
     Window,
 )
+from sojourn.record.undo import standing_undos
 
 __all__ = [
     "AddCheckpoint", "AddMessage", "AddTrims", "AddUndo", "AddWindow", "Block", "Call", "Change", "Checkpoint",
@@ -64,5 +65,5 @@ __all__ = [
     "Lease", "Message", "Notice", "OpenCall", "Origin", "Part", "Pin", "PinRow", "PrefixSnapshot", "PutInbox",
     "PutPrefix", "PutSnapshot", "PutTask", "Reasoning", "Reminder", "ResultPart", "Session", "SetSession", "SetSlot",
     "SetTrigger", "SettlePart", "Slot", "Snapshot", "Source", "Space", "Store", "TakeInbox", "TaskRow", "TaskStatus", "Text",
-    "ToolCall", "Touch", "Trim", "Turn", "Undo", "Window",
+    "ToolCall", "Touch", "Trim", "Turn", "Undo", "Window", "standing_undos",
 ]  # fmt: skip

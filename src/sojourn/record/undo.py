@@ -13,6 +13,12 @@ class Span(NamedTuple):
     upto: int
 
 
+def standing_undos(undos: Sequence[Undo]) -> list[Undo]:
+    """Those that no redo has closed, oldest first: the last one is what a redo would take back."""
+    closed = {undo.closes for undo in undos if undo.closes is not None}
+    return [undo for undo in undos if undo.closes is None and undo.id not in closed]
+
+
 class Cover:
     """What the undo rows of one session's view take out of it.
 
@@ -22,8 +28,8 @@ class Cover:
     """
 
     def __init__(self, undos: Sequence[Undo]) -> None:
-        closed = {undo.closes for undo in undos if undo.closes is not None}
-        standing = [(at, undo) for at, undo in enumerate(undos) if undo.closes is None and undo.id not in closed]
+        stand = {undo.id for undo in standing_undos(undos)}
+        standing = [(at, undo) for at, undo in enumerate(undos) if undo.id in stand]
         self._turns = [(at, Span(undo.after_seq, undo.upto_seq)) for at, undo in standing if undo.kind == "turn"]
         self._windows = {undo.window_id for _, undo in standing if undo.kind == "window"}
         self.spans: tuple[Span, ...] = tuple(sorted(span for _, span in self._turns))
@@ -55,7 +61,7 @@ class Cover:
 
 def open_undo(undos: Sequence[Undo], undo_id: str) -> bool:
     """Whether the row is an undo that no redo has closed yet."""
-    return any(undo.id == undo_id and undo.closes is None for undo in undos) and all(undo.closes != undo_id for undo in undos)
+    return any(undo.id == undo_id for undo in standing_undos(undos))
 
 
 def touched_since(undos: Sequence[Undo], known: int, after: int, upto: int) -> Undo | None:

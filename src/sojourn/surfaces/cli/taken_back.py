@@ -2,7 +2,7 @@
 
 import msgspec
 
-from sojourn.record import Session, Store
+from sojourn.record import Session, Store, standing_undos
 from sojourn.surfaces.catalogue import say
 
 
@@ -16,9 +16,7 @@ class TakenBack(msgspec.Struct, frozen=True):
 
 async def taken_back(store: Store, session: Session) -> TakenBack:
     """What stands undone now."""
-    rows = await store.undos(session.id)
-    closed = {row.closes for row in rows if row.closes}
-    standing = [row for row in rows if not row.closes and row.id not in closed]
+    standing = standing_undos(await store.undos(session.id))
     seqs = {seq for row in standing if row.kind == "turn" for seq in range(row.after_seq + 1, row.upto_seq + 1)}
     redo = bool(standing) and standing[-1].kind == "turn" and session.head <= standing[-1].upto_seq
     return TakenBack(frozenset(seqs), redo)
