@@ -13,7 +13,7 @@ from sojourn.checkpoint.model_writer import ModelWriter
 from sojourn.checkpoint.redact import MARK, redact
 from sojourn.checkpoint.sources import said_as
 from sojourn.checkpoint.validate import validate
-from sojourn.checkpoint.writer import Fork, Ledger, Lookup, Note, Writer, WriterFailed, WriterInput, Written, joined
+from sojourn.checkpoint.writer import Fork, Ledger, Lookup, Note, Writer, WriterFailed, WriterInput, Written
 
 __all__ = [
     "MARK",
@@ -34,7 +34,6 @@ __all__ = [
     "edited",
     "extract",
     "items_sha",
-    "joined",
     "redact",
     "render_checkpoint",
     "said_as",

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from sojourn.base import ErrorKind, SojournError, Usage, open_items
+from sojourn.base import ErrorKind, ItemStatus, SojournError, Usage, open_items
 from sojourn.checkpoint.applying import apply, unheard
 from sojourn.checkpoint.asking import Answer, Asking
 from sojourn.checkpoint.check import add_what_is_sure
@@ -14,7 +14,7 @@ from sojourn.checkpoint.looking import find_quotations, look_up
 from sojourn.checkpoint.operations import LookUp, Operation, Read, Refused, Search, parse
 from sojourn.checkpoint.prompt import delta_request, fork_message, found_message
 from sojourn.checkpoint.transcript import Told, batches, tell, tokens_of, transcript
-from sojourn.checkpoint.writer import WriterFailed, WriterInput, Written, joined
+from sojourn.checkpoint.writer import WriterFailed, WriterInput, Written
 from sojourn.record import Message
 from sojourn.wire import About, Model, ModelError, ModelRequest, TextPart, WireMessage
 
@@ -100,7 +100,7 @@ class ModelWriter:
                 return written
             done.append(written)
             rest = msgspec.structs.replace(rest, items=open_items(written.items), notes=())
-        return joined(done)
+        return _joined(done)
 
     async def _ask_delta(self, part: WriterInput, batch: Sequence[Told], room: int, asking: Asking) -> _Reply:
         """Shrunk once, to half, where the model says that it is too long (K-8)."""
@@ -169,3 +169,19 @@ def _fixed(run: WriterInput, model: Model) -> int:
     texts = [block.text for block in request.system]
     texts += [part.text for message in request.messages for part in message.parts if isinstance(part, TextPart)]
     return sum(map(tokens_of, texts))
+
+
+def _joined(done: Sequence[Written]) -> Written:
+    """What several requests came to together: the newest items, with everything that left on the way."""
+    last = done[-1]
+    live = {item.id for item in open_items(last.items)}
+    left = {item.id: item for one in done for item in one.items if item.status is not ItemStatus.OPEN}
+    return msgspec.structs.replace(
+        last,
+        items=(*open_items(last.items), *(item for item in left.values() if item.id not in live)),
+        refused=tuple(line for one in done for line in one.refused),
+        added=tuple(dict.fromkeys(item for one in done for item in one.added if item in live)),
+        closed=tuple(dict.fromkeys(item for one in done for item in one.closed if item not in live)),
+        checked=tuple(dict.fromkeys(item for one in done for item in one.checked if item in live)),
+        promoted=tuple(dict.fromkeys(item for one in done for item in one.promoted if item in live)),
+    )

@@ -12,6 +12,7 @@ from sojourn.checkpoint.extract.words import sentences, terms
 _RAREST = 3
 """Terms of an item that are looked for."""
 _SAID = 0.6
+"""Share of a text's words that a sentence has which says it."""
 _MOST = 3
 """Messages that an item rests on."""
 _THEIR_OWN = frozenset({Section.INTENT, Section.DIRECTIVES})

@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from sojourn.base import Finish, Item, ItemStatus, Usage, open_items
+from sojourn.base import Finish, Item, Usage
 from sojourn.record import Hit, Message
 from sojourn.wire import ModelRequest, Traits
 
@@ -90,28 +90,6 @@ class Written(msgspec.Struct, frozen=True):
     closed: tuple[str, ...] = ()
     checked: tuple[str, ...] = ()
     promoted: tuple[str, ...] = ()
-
-
-def joined(runs: Sequence[Written]) -> Written:
-    """What several readings of one stretch came to together, each of which went on from the items of the one before: the
-    newest items, with everything that left on the way and all that it took."""
-    last = runs[-1]
-    live = {item.id for item in open_items(last.items)}
-    left = {item.id: item for one in runs for item in one.items if item.status != ItemStatus.OPEN}
-    usage: Usage | None = None
-    for one in runs:
-        usage = usage if one.usage is None else one.usage.plus(usage)
-    return msgspec.structs.replace(
-        last,
-        items=(*open_items(last.items), *(item for item in left.values() if item.id not in live)),
-        usage=usage,
-        refused=tuple(line for one in runs for line in one.refused),
-        calls=tuple(call for one in runs for call in one.calls),
-        added=tuple(dict.fromkeys(item for one in runs for item in one.added if item in live)),
-        closed=tuple(dict.fromkeys(item for one in runs for item in one.closed if item not in live)),
-        checked=tuple(dict.fromkeys(item for one in runs for item in one.checked if item in live)),
-        promoted=tuple(dict.fromkeys(item for one in runs for item in one.promoted if item in live)),
-    )
 
 
 class WriterFailed(msgspec.Struct, frozen=True):

@@ -189,14 +189,10 @@ async def _take_up(state: State, run: Run, done: Checkpoint, before: Checkpoint 
         if newest is None or newest.id != done.id:
             return
         state.mark = newest.covered_seq
-        await _tell(state, run, done, before)
-
-
-async def _tell(state: State, run: Run, done: Checkpoint, before: Checkpoint | None) -> None:
-    if problem := render_for_people(state.ports.documents, run.session_id, done):
-        state.emit("notice", key="rendering_failed", problem=problem)
-    await take_over(state, done, before)
-    state.emit("checkpoint_written", checkpoint=done)
+        if problem := render_for_people(state.ports.documents, run.session_id, done):
+            state.emit("notice", key="rendering_failed", problem=problem)
+        await take_over(state, done, before)
+        state.emit("checkpoint_written", checkpoint=done)
 
 
 async def _consume(state: State, tiers: tuple[int, ...], gate: int | None) -> None:

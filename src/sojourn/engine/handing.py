@@ -25,12 +25,13 @@ _ORIGINAL_READ = 400
 """Messages that are looked at for it: more of them would not fit, however short (K-4)."""
 _SPARE = 2_000
 """Tokens for the writer's own words."""
+Purpose = Literal["writer", "compaction"]
 
 
 class WriterLedger:
     """The calls of one run, in the session's record. It never takes a seq, so the loop goes on beside it."""
 
-    def __init__(self, state: State, lease: Lease, purpose: "Purpose", mark: int, reason: str) -> None:
+    def __init__(self, state: State, lease: Lease, purpose: Purpose, mark: int, reason: str) -> None:
         self._state = state
         self._store = state.ports.store
         self._clock = state.ports.clock
@@ -87,9 +88,6 @@ class RecordLookup:
 
     async def read(self, after: int, upto: int) -> Sequence[Message]:
         return await self._store.messages(self._session_id, after=after, upto=upto)
-
-
-Purpose = Literal["writer", "compaction"]
 
 
 def count_unrecorded(state: State, asked: Asked, told: Usage | None) -> None:
