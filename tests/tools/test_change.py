@@ -101,6 +101,7 @@ def test_touched_but_equal_is_not_changed(tmp_path: Path) -> None:
             await do.good("read", path="f")
             os.utime(path, (1, 1))
             await do.good("write", path="f", content="two\n")
+        assert path.read_text() == "two\n"
 
     asyncio.run(main())
 
